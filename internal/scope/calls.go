@@ -19,7 +19,7 @@ type BlockingCall struct {
 	ID     uint32
 	Labels *goroutine.Set
 	begun  uint32
-	Caller *Node // nil for a ctx without a task
+	Caller *Node // nil if ctx has no task
 	state  atomic.Uint32
 }
 
@@ -33,7 +33,7 @@ func (c *BlockingCall) Abandon() (ended bool) {
 	return !c.state.CompareAndSwap(0, callAbandoned)
 }
 
-// blockingCalls are those that run.
+// blockingCalls has the calls that are running.
 var blockingCalls struct {
 	sync.Mutex
 	all map[*BlockingCall]struct{}

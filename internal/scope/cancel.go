@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Causes of cancellations that nobody gave a cause for.
+// Causes of cancellations that were given none.
 var (
 	errEnded      = errors.New("the task has ended")
 	errScopeEnded = errors.New("the scope has ended, and with it its background tasks")
@@ -94,22 +94,22 @@ func (p *keyProbe) Value(key any) any {
 	return nil
 }
 
-// After is something to wake when a task is canceled, or has ended; it is a link of a list of its task's.
+// An After is something to wake when a task is canceled, or has ended; it is a link in a list of the task.
 type After struct {
-	w    waker // nil when it was woken or stopped
+	w    waker // nil after it was woken or stopped
 	n    *Node
 	next *After
-	prev **After // what points to this one
+	prev **After // the pointer to this one
 }
 
-// A waker is told, once, in the goroutine that cancels; it must not block.
+// A waker is woken once, in the goroutine that cancels. It must not block.
 type waker interface{ Wake() }
 
 type WakerFunc func()
 
 func (f WakerFunc) Wake() { f() }
 
-// OnCancel wakes w when n is canceled. It reports false, and w is not woken, when n is canceled already.
+// OnCancel wakes w when n is canceled. If n is canceled already, it returns false and does not wake w.
 func (n *Node) OnCancel(a *After, w waker) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -130,7 +130,7 @@ func (a *After) link(head **After) {
 	*head = a
 }
 
-// Stop reports whether it kept w from being woken.
+// Stop keeps w from being woken. It returns false if w was woken or stopped before.
 func (a *After) Stop() bool {
 	n := a.n
 	n.mu.Lock()
@@ -146,14 +146,14 @@ func (a *After) Stop() bool {
 	return true
 }
 
-// linked reports whether a is in its list: nobody has woken or stopped it.
+// linked reports whether a is in its list: it was neither woken nor stopped.
 func (a *After) linked() bool {
 	a.n.mu.Lock()
 	defer a.n.mu.Unlock()
 	return a.w != nil
 }
 
-// wakers empties a list and adds what was in it to another; the caller holds the mutex.
+// wakers moves what is in a list to another one; the caller holds the mutex.
 func (a *After) wakers(list []waker) []waker {
 	for ; a != nil; a = a.next {
 		list = append(list, a.w)
@@ -181,7 +181,7 @@ func (n *Node) CancelBecause(cause error) bool {
 	return n.Cancel(&cancellation{err: context.Canceled, Cause: cause, from: n})
 }
 
-// CanceledBy is what canceled n, or nil; that it has ended does not count.
+// CanceledBy returns what canceled n, or nil; its end does not count.
 func (n *Node) CanceledBy() *cancellation { return n.canceled.Load() }
 
 // Cancel cancels n and everything below it and reports whether n was still live. A shielded task below n gets its

@@ -7,10 +7,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// children are what a task has that others are below. The task's mu guards it.
+// children is the part of a task that only tasks with others below need. The task's mu guards it.
 type children struct {
 	below      childCount
-	first      *Node          // the newest, linked by next; ended ones among them are taken out now and then
+	first      *Node          // the newest, linked by next; ended ones are removed now and then
 	joined     sync.WaitGroup // done when the last of them has ended, see Join; a sixth of a channel's size
 	dismissed  bool           // the background tasks are canceled, and waited for like the others
 	background uint32         // tasks that the end of the function need not wait for
@@ -23,10 +23,10 @@ type children struct {
 	top        *Node           // see Node.top; of the tasks below
 }
 
-// refill sets aside what count tasks to come need: numbers in the process, and label sets.
+// refill reserves what the next count tasks need: numbers in the process, and label sets.
 func (f *children) refill(count uint32) { f.number, f.sets = reserve(count) }
 
-// identify gives n its number and its labels.
+// identify gives n a number and labels.
 func (f *children) identify(n *Node, labels []goroutine.Label) {
 	f.number++
 	n.ident |= newIdent(f.number, 0)
@@ -35,14 +35,14 @@ func (f *children) identify(n *Node, labels []goroutine.Label) {
 	f.sets = f.sets[1:]
 }
 
-// crowded says when sweeping pays: it takes out three times what it leaves. When the last task has ended none is kept, but below
-// a stream: there the last item often ends before the next one starts, and holds nothing any more.
+// crowded reports whether it pays to sweep: to remove three times as many as are left. When the last task has ended all are removed, but not for a
+// stream: there the last item often ends before the next one starts, and holds nothing any more.
 func (n *Node) crowded(c count) bool {
 	live, listed := c.live(), c.listed()
 	return listed > 4*live+32 || live == 0 && listed > 0 && n.Kind() != KindStream
 }
 
-// Listed is how many tasks the list of n has, the ended ones among them included.
+// Listed returns how many tasks are in n's list, including ended ones.
 func (n *Node) Listed() (count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -67,7 +67,7 @@ func (n *Node) link(p *Node, callers any) {
 		}
 	}
 	isBackground := n.Is(IsBackground)
-	if isBackground { // before it is counted: see unlink
+	if isBackground { // before it is counted, see unlink
 		f.background++
 		p.flags.Or(hasBackground)
 	}
@@ -105,18 +105,18 @@ func (n *Node) link(p *Node, callers any) {
 	}
 }
 
-// refuse panics for a task that is started below n when none can be any more. The caller holds mu, which it lets go of.
+// refuse panics since no task can be started below n any more. The caller holds mu, which it unlocks.
 func (n *Node) refuse() {
 	n.mu.Unlock()
 	panic("meanwhile: a task was started after " + n.String() + " ended: " +
 		"a ctx must not outlive its function; start the task before the function returns, or pass the ctx of a scope that lives on")
 }
 
-// maxReserve is for how many tasks a parent sets aside what they need at most. It is the more the more tasks it has started, so
-// that those who start many do not meet at one counter.
+// maxReserve is for how many tasks at most a parent reserves what they need. It reserves the more, the more tasks it has started, so that those that
+// start many do not contend for one counter.
 const maxReserve = 16
 
-// ownChildren returns n's children and makes them if need be; the caller holds mu, or nobody else knows n.
+// ownChildren returns n's children, and creates them if need be; the caller holds mu, or is the only one who knows n.
 func (n *Node) ownChildren() *children {
 	if n.childTasks == nil {
 		n.childTasks = new(children)
@@ -124,7 +124,7 @@ func (n *Node) ownChildren() *children {
 	return n.childTasks
 }
 
-// unlink takes n, which is finished, out of its parent, which may wait for that.
+// unlink removes n, which has finished, from its parent, and ends the parent's wait if n was the last.
 func (n *Node) unlink() {
 	p := n.Parent
 	if p == nil {
@@ -155,7 +155,7 @@ func (n *Node) unlink() {
 	}
 }
 
-// sweep takes the ended tasks out of the list.
+// sweep removes the ended tasks from the list.
 func (f *children) sweep() {
 	var out uint32
 	link := &f.first
@@ -170,7 +170,7 @@ func (f *children) sweep() {
 	f.below.unlist(out)
 }
 
-// children adds the tasks below that have not ended to the list, the newest first; the caller holds mu.
+// children appends to the list the tasks below that have not ended, the newest first; the caller holds mu.
 func (n *Node) children(list []*Node) []*Node {
 	if n.childTasks == nil {
 		return list
@@ -183,7 +183,7 @@ func (n *Node) children(list []*Node) []*Node {
 	return list
 }
 
-// live is how many tasks below have not ended; the caller holds mu.
+// live returns how many tasks below have not ended; the caller holds mu.
 func (n *Node) live() uint32 {
 	if n.childTasks == nil {
 		return 0
@@ -206,8 +206,8 @@ func (n *Node) isJoining() bool {
 	return below.isJoining() && !below.isClosed()
 }
 
-// Join waits for the tasks below, cancels the background ones when only they are left, and waits for them, too. After it no task
-// can be started below n. The last task to leave ends the wait, without the mutex. Join is called once, by n's goroutine.
+// Join waits for the tasks below. When only background tasks are left, it cancels them, and waits for them, too. Afterwards no task can be started
+// below n. The last task to leave ends the wait, without the mutex. Join is called once, by n's goroutine.
 func (n *Node) Join() {
 	f := n.childTasks
 	if f == nil { // of a stream which had no items
@@ -227,8 +227,7 @@ func (n *Node) Join() {
 	}
 }
 
-// dismiss cancels the background tasks when none but them is left. From then on the others that are started below are background
-// tasks as well.
+// dismiss cancels the background tasks if no others are left. Tasks that are started below from then on are background tasks, too.
 func (n *Node) dismiss() {
 	n.mu.Lock()
 	f := n.childTasks
@@ -249,7 +248,7 @@ func dismissal(scope *Node) *cancellation {
 	return &cancellation{err: context.Canceled, Cause: errScopeEnded, from: scope}
 }
 
-// forget empties the list of the tasks below, all of which have ended: neither n's ctx nor one of them keeps the others.
+// forget empties the list of the tasks below, which have all ended, so that neither n's ctx nor one of them keeps the others in memory.
 func (n *Node) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

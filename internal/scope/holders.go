@@ -2,18 +2,17 @@ package scope
 
 import "github.com/meanwhile-go/meanwhile/internal/goroutine"
 
-// maxHolders is how many a semaphore remembers.
+// maxHolders is how many holders a semaphore remembers.
 const maxHolders = 64
 
-// holders are the tasks that took what is held of a semaphore, by the label sets of the goroutines that called Acquire. A
-// semaphore has no owner: another goroutine may release what one took. So it is forgotten who took what, until all is free,
-// when there is a Release by a goroutine that has not taken as much, and when there are too many to remember. The label sets
-// keep no task from being collected. The semaphore's mutex guards it.
+// holders are the tasks that hold a semaphore, by the label sets of the goroutines that called Acquire. A semaphore has no owner: another goroutine
+// may release what one took. So the holders are forgotten, until everything is free, when a goroutine releases more than it took, or when there are
+// too many. The label sets keep no task from being collected. The semaphore's mutex guards it.
 type holders struct {
 	List            []holder
-	Unknown         bool // what is in the list is not all
-	Released        bool // a task has once released what it took
-	ReleasedByOther bool // a goroutine has once released what another took
+	Unknown         bool // the list is incomplete
+	Released        bool // a task has released what it took, at least once
+	ReleasedByOther bool // a goroutine has released what another one took, at least once
 }
 
 // A holder is a task, with how much it took and has not released.
@@ -41,7 +40,7 @@ func (h *holders) add(set goroutine.Address, weight int) {
 	h.List = append(h.List, holder{set, weight})
 }
 
-// remove notes that the running goroutine released a weight. The rest is what is still held.
+// remove notes that the running goroutine released a weight. rest is how much is still held.
 func (h *holders) remove(weight, rest int) {
 	switch {
 	case weight == 0:
@@ -53,7 +52,7 @@ func (h *holders) remove(weight, rest int) {
 	}
 }
 
-// subtract subtracts a weight from what the goroutine with the label set took, if that was as much.
+// subtract subtracts a weight from what the goroutine with the label set took. It returns false if that was less.
 func (h *holders) subtract(set goroutine.Address, weight int) bool {
 	for i := range h.List {
 		one := &h.List[i]

@@ -6,10 +6,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// ForbidCycle panics when n is waiter or above it: such a wait would not end.
+// ForbidCycle panics if waiter is n, or below it: such a wait would never end.
 func (n *Node) ForbidCycle(waiter *Node) {
 	if n.Parent == waiter {
-		return // the usual case, which need not go through all that is above
+		return // the usual case, which needs no walk
 	}
 	for w := waiter; w != nil; w = w.Parent {
 		if w == n {
@@ -19,7 +19,7 @@ func (n *Node) ForbidCycle(waiter *Node) {
 	}
 }
 
-// Ended is closed when n and everything below it has ended.
+// Ended returns a channel that is closed when n and everything below it has ended.
 func (n *Node) Ended() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -45,19 +45,19 @@ type doneChannel struct {
 
 func (d *doneChannel) Wake() { close(d.done) }
 
-// A EndWaiter is a goroutine that waits for the end of a task.
+// An EndWaiter is a goroutine that waits for the end of a task.
 type EndWaiter struct {
 	BlockedWait
 	end After             // in the list of the task that it waits for
 	set goroutine.Address // the goroutine's label set
 }
 
-// Target is the task that it waits for.
+// Target returns the task that it waits for.
 func (j *EndWaiter) Target() *Node { return j.end.n }
 
 func (*EndWaiter) Kind() WaiterKind { return ForEnd }
 
-// StillWaits reports whether it still waits. It does not depend on the ctx, which may be no task's.
+// StillWaits reports whether the wait is not over. It does not depend on the ctx, which may not be a task's.
 func (j *EndWaiter) StillWaits() bool { return j.end.linked() && !j.IsAwake() }
 
 // Await returns when n has ended, or ctx is canceled.
@@ -72,7 +72,7 @@ func (n *Node) Await(ctx context.Context) {
 	}
 }
 
-// onEnd wakes w when n has ended. It reports false, and w is not woken, when it has already.
+// onEnd wakes w when n has ended. If it has already, onEnd returns false and does not wake w.
 func (n *Node) onEnd(a *After, w waker) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -11,9 +11,9 @@ type outcome uint8
 const (
 	succeeded     outcome = iota
 	failed                // with an error of its own
-	duplicate             // it passes on the failure of another task, which counts already
-	canceled              // it was canceled by its handle and stopped
-	canceledAbove         // it was canceled from further up and stopped
+	duplicate             // its error is the failure of another task, which counts already
+	canceled              // it stopped because its handle canceled it
+	canceledAbove         // it stopped because it was canceled from further up
 )
 
 // judge decides what err, which n's function returned, means. A task merely stopped when every leaf of its error's tree is
@@ -57,7 +57,7 @@ func (n *Node) judge(err error) outcome {
 	return c.stops(n)
 }
 
-// stops is the outcome of n when it stopped because of c.
+// stops returns the outcome of n if it stopped because of c.
 func (c *cancellation) stops(n *Node) outcome {
 	switch {
 	case c.from != n:
@@ -71,7 +71,7 @@ func (c *cancellation) stops(n *Node) outcome {
 // isPlainError reports whether err is what nearly every canceled task returns, the error of its ctx, and no failure of those that are
 // recorded. That needs no walk, which would not fit into the first part of a goroutine's stack.
 func (c *cancellation) isPlainError(err error, recorded []error) bool {
-	if err != c.err { // they can be compared: c.err is of package context
+	if err != c.err { // comparable: c.err is of package context
 		return false
 	}
 	for _, r := range recorded {
@@ -86,7 +86,7 @@ func isOneOf(err error, list []error) bool {
 	return slices.ContainsFunc(list, func(e error) bool { return SameError(err, e) })
 }
 
-// HasFailure reports whether err is a failure of a task that n or a scope above it knows of. n may be nil.
+// HasFailure reports whether err is a failure that n or a scope above it knows of. n may be nil.
 func (n *Node) HasFailure(err error) bool {
 	for ; n != nil; n = n.Parent {
 		n = n.top()
@@ -97,7 +97,7 @@ func (n *Node) HasFailure(err error) bool {
 	return false
 }
 
-// recorded are the failures of the tasks below n that it knows of. They are only ever appended to.
+// recorded returns the failures of tasks below n that n knows of. They are only ever appended to.
 func (n *Node) recorded() []error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -107,7 +107,7 @@ func (n *Node) recorded() []error {
 	return n.lazy.failed.errs
 }
 
-// above returns the task or scope that a failure of n fails as well, or nil where it is met.
+// above returns the task or scope that a failure of n also fails, or nil if it stops at n.
 func (n *Node) above() *Node {
 	if n.Kind() != KindTask {
 		return nil
@@ -118,9 +118,9 @@ func (n *Node) above() *Node {
 	return nil
 }
 
-// top is the highest that a failure of n fails: the nearest scope of Run or Shield, the nearest item, or the task right
-// below the nearest Supervise. It has the failures of all tasks up to there. It is noted with the first task below each, since
-// a walk up from each task that fails would be slow where they are deep.
+// top returns the highest task that a failure of n fails: the nearest scope of Run or Shield, the nearest item, or the task right below the nearest
+// Supervise. That one has the failures of all tasks up to it. It is noted with the first task below each, since in a deep tree a walk up from every
+// task that fails would be slow.
 func (n *Node) top() *Node {
 	if p := n.above(); p != nil {
 		return p.childTasks.top
@@ -128,7 +128,7 @@ func (n *Node) top() *Node {
 	return n
 }
 
-// failureBelow returns the first failure of a task below n that counts for n, and joined with it the others that n is the highest for.
+// failureBelow returns the first failure of a task below n that counts for n, joined with the others whose top is n.
 func (n *Node) failureBelow() error {
 	if n.canceled.Load() == nil {
 		return nil // a failure cancels all from its top down before the tasks above can end

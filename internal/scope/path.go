@@ -19,7 +19,7 @@ func (n *Node) Path() string {
 	return string(n.AppendPath(buf[:0]))
 }
 
-// Label is the last part of the path.
+// Label returns the last part of the path.
 func (n *Node) Label() string {
 	if n.name != nil && n.Kind() != KindItem {
 		return n.name.text
@@ -45,10 +45,10 @@ func AppendItemLabel(b []byte, place uint64) []byte {
 	return append(strconv.AppendUint(append(b, '['), place, 10), ']')
 }
 
-// A taskName is the name of a task with its ID behind it.
+// A taskName is the name of a task, followed by its ID.
 type taskName struct {
 	text  string
-	label int // so much of it is the name alone
+	label int // the length of the name without the ID
 }
 
 func newTaskName(name, id string) *taskName {
@@ -63,8 +63,8 @@ func newTaskName(name, id string) *taskName {
 	return n
 }
 
-// printable escapes what a name may not have in a path, a label or a log line: what cannot be printed. A "/" is left as it
-// is: names such as "GET /orders" are read more often than they are taken apart.
+// printable escapes what must not be in a path, a label or a log line: characters that cannot be printed. It keeps "/": names such as "GET /orders"
+// are read more often than they are parsed.
 func printable(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }) < 0 {
 		return name

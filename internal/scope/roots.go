@@ -17,7 +17,7 @@ var registry [16]struct {
 	more  map[*Node]struct{} // guarded by mu
 }
 
-// RootOf is the root above the task of ctx.
+// RootOf returns the root above the task of ctx.
 func RootOf(ctx context.Context) *Node {
 	n := From(ctx)
 	for p := n.Parent; p != nil; p = n.Parent {
@@ -26,7 +26,7 @@ func RootOf(ctx context.Context) *Node {
 	return n
 }
 
-// Register makes n known as a root.
+// Register adds n to the roots.
 func (n *Node) Register() {
 	id := n.ident.id()
 	r := &registry[id%uint32(len(registry))]
@@ -41,7 +41,7 @@ func (n *Node) Register() {
 	r.more[n] = struct{}{}
 }
 
-// Unregister ends that.
+// Unregister removes n from the roots.
 func (n *Node) Unregister() {
 	id := n.ident.id()
 	r := &registry[id%uint32(len(registry))]

@@ -11,30 +11,29 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// A Sem bounds what runs at once by weight, first come, first served. It is the semaphore of programs, and the places of the
-// limits of this module. The latter are given back by others than those who took them; nobody asks who holds them, so they are
-// taken and given back by one compare-and-swap while nobody waits.
+// A Sem is a semaphore with weights, first come, first served: that of programs, and that of the limits of this module. Limits are released by other
+// tasks than those that acquired them, and their holders are not tracked, so without waiters both are a single compare-and-swap.
 type Sem struct {
 	made uintptr // the place where a program made it; zero for a limit
 
-	free atomic.Uint64 // what is not taken, plus one; zero while the mutex is needed: somebody waits or has it, or holders are known
+	free atomic.Uint64 // free weight plus one; zero while the mutex is needed: there are waiters, it is locked, or holders are tracked
 	size atomic.Int64  // changed with the mutex held
 
 	mu      sync.Mutex
 	inUse   int       // valid while free is zero
 	waiting list.List // of *SemWaiter, oldest first
-	tracked bool      // who holds it
+	tracked bool      // holders are known
 	holders holders
 }
 
-// An SemWaiter is a goroutine that waits for a semaphore.
+// A SemWaiter is a goroutine that waits for a semaphore.
 type SemWaiter struct {
 	BlockedWait
 	S       *Sem
-	Set     goroutine.Address // the goroutine's label set
+	Set     goroutine.Address // label set of the goroutine
 	Weight  int
-	granted bool  // guarded by s.mu, as is
-	refused error // why it will never be
+	granted bool  // guarded by s.mu, like refused
+	refused error // why it can never be served
 }
 
 func (*SemWaiter) Kind() WaiterKind { return ForSemaphore }
@@ -52,7 +51,7 @@ func (s *Sem) Open(size int) {
 	s.free.Store(uint64(size) + 1)
 }
 
-// Track makes a new semaphore one that knows where a program made it, and who holds it.
+// Track makes a new semaphore remember where a program made it, and who holds it.
 func (s *Sem) Track(made uintptr) {
 	s.made, s.tracked = made, goroutine.Exact
 	if s.tracked {
@@ -60,7 +59,7 @@ func (s *Sem) Track(made uintptr) {
 	}
 }
 
-// lock takes the mutex and keeps others from taking and releasing without it.
+// lock locks the mutex, and keeps other goroutines from taking and releasing without it.
 func (s *Sem) lock() {
 	s.mu.Lock()
 	if free := s.free.Swap(0); free > 0 {
@@ -75,20 +74,20 @@ func (s *Sem) unlock() {
 	s.mu.Unlock()
 }
 
-// tryTake takes weight without the mutex. That it did not says nothing.
+// tryTake takes weight without the mutex. If it returns false, the weight may still be free.
 func (s *Sem) tryTake(weight int) bool {
 	free := s.free.Load()
 	return weight >= 0 && free > uint64(weight) && s.free.CompareAndSwap(free, free-uint64(weight))
 }
 
-// tryGive gives weight back without the mutex. That it did not says nothing.
+// tryGive releases weight without the mutex. If it returns false, nothing is wrong: the mutex is needed.
 func (s *Sem) tryGive(weight int) bool {
 	free := s.free.Load()
 	return weight >= 0 && free > 0 && free-1+uint64(weight) <= uint64(s.size.Load()) && s.free.CompareAndSwap(free, free+uint64(weight))
 }
 
-// Acquire takes weight and waits until so much is free. It returns ctx's error with its cause when ctx is canceled first, and an
-// error at once for a weight that can never be free.
+// Acquire takes weight, and waits until that much is free. It returns ctx's error with its cause if ctx is canceled first, and at once an error for a
+// weight that can never be free.
 func (s *Sem) Acquire(ctx context.Context, weight int) error {
 	if err := CtxError(ctx); err != nil {
 		return err
@@ -118,11 +117,11 @@ func (s *Sem) Acquire(ctx context.Context, weight int) error {
 		return a.refused
 	}
 	s.waiting.Remove(place)
-	s.grant() // to those behind it
+	s.grant() // to the waiters behind it
 	return CtxError(ctx)
 }
 
-// check says what is wrong with a weight.
+// check returns an error for an invalid weight.
 func (s *Sem) check(weight int) error {
 	if weight >= 0 && weight <= int(s.size.Load()) {
 		return nil
@@ -138,7 +137,7 @@ func (s *Sem) acquired(weight int) {
 	}
 }
 
-// TryAcquire takes weight if so much is free and nobody waits, and reports whether it did.
+// TryAcquire takes weight if that much is free and there are no waiters. It reports whether it did.
 func (s *Sem) TryAcquire(weight int) bool {
 	if s.tryTake(weight) {
 		return true
@@ -152,7 +151,7 @@ func (s *Sem) TryAcquire(weight int) bool {
 	return true
 }
 
-// Release gives weight back. It panics when more is given back than is held.
+// Release releases weight. It panics if more is released than is held.
 func (s *Sem) Release(weight int) {
 	if s.tryGive(weight) {
 		return
@@ -172,7 +171,7 @@ func (s *Sem) Release(weight int) {
 	s.unlock()
 }
 
-// Resize changes the size and returns what it was. Those who wait with a weight that is larger now are refused.
+// Resize changes the size and returns the old one. Waiters whose weight is now larger than the size get an error.
 func (s *Sem) Resize(size int) (before int) {
 	s.lock()
 	defer s.unlock()
@@ -190,7 +189,7 @@ func (s *Sem) Resize(size int) (before int) {
 	return before
 }
 
-// grant serves those who wait, oldest first, as far as there is room.
+// grant serves waiters, oldest first, while their weight is free.
 func (s *Sem) grant() {
 	for place := s.waiting.Front(); place != nil; place = s.waiting.Front() {
 		a := place.Value.(*SemWaiter)
@@ -207,12 +206,12 @@ func (s *Sem) grant() {
 	}
 }
 
-// A semState is what a semaphore is at one moment.
+// A semState is the state of a semaphore at one moment.
 type semState struct {
 	Size, InUse int
 	Made        uintptr // return address of the place where a program made it; zero for a limit
 	Queue       []*SemWaiter
-	Holders     holders // tracked or not
+	Holders     holders // may not be tracked
 	Tracked     bool
 }
 

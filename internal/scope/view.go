@@ -10,10 +10,10 @@ type View struct {
 	Outer             goroutine.Address // of a scope: the labels that its goroutine has outside
 }
 
-// Lists are what a snapshot reads of tasks one after the other: what is read of a task is appended.
+// Lists are what a snapshot reads of tasks, one after the other: each read appends.
 type Lists struct {
 	Below     []*Node  // the tasks below, the newest first
-	Waiters   []Waiter // those that wait in the task's own goroutine
+	Waiters   []Waiter // the waiters in the task's own goroutine
 	Elsewhere []ElsewhereWaiter
 }
 
@@ -25,14 +25,14 @@ func (l *Lists) Clear() {
 	l.Below, l.Waiters, l.Elsewhere = l.Below[:0], l.Waiters[:0], l.Elsewhere[:0]
 }
 
-// An ElsewhereWaiter is one whose goroutine has another label set than the task that it was found at.
+// An ElsewhereWaiter is a waiter whose goroutine has another label set than the task at which it was found.
 type ElsewhereWaiter struct {
 	Set goroutine.Address
 	Waiter
 }
 
-// Inspect reads n, and adds the tasks below it and those that wait with its ctx, or for its end, to the lists. It takes the
-// ended tasks out of the list of those below: the runtime's leak profile would take them for reachable.
+// Inspect reads n, and appends to the lists the tasks below it and the waiters with its ctx, or for its end. It removes ended tasks from n's
+// children, since the runtime's leak profile would take them for reachable.
 func (n *Node) Inspect(l *Lists) (v View) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -48,14 +48,14 @@ func (n *Node) Inspect(l *Lists) (v View) {
 	return v
 }
 
-// Tasks adds the tasks below n to a list.
+// Tasks appends the tasks below n to a list.
 func (n *Node) Tasks(list []*Node) []*Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.children(list)
 }
 
-// Waiting adds those that wait, as Inspect does.
+// Waiting appends the waiters, as Inspect does.
 func (n *Node) Waiting(l *Lists) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -8,14 +8,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// A BlockedWait is a goroutine that waits inside this package. It blocks on a WaitGroup: 16 bytes, where a channel takes 96.
-// The type that embeds it says what it waits for: a time, the end of a task, or a semaphore. The tree finds it among what its
-// task's cancellation wakes, and an [EndWaiter] also among what the end of the other task wakes.
+// A BlockedWait is a goroutine that waits inside this package. It blocks on a WaitGroup: 16 bytes, where a channel takes 96. The type that embeds it
+// knows what it waits for: a time, the end of a task, or a semaphore. The tree finds it in the list of what its task's cancellation wakes; an
+// [EndWaiter] also in the list of what the end of the other task wakes.
 type BlockedWait struct {
 	after After
 	wg    sync.WaitGroup
 	state atomic.Uint32 // isAwake, and the number of Identity
-	index int32         // of a timeWaiter in its clock's heap, less than zero outside of it; guarded by that. Here it takes no space
+	index int32         // index of a timeWaiter in its clock's heap, below zero outside of it; the clock guards it. It is here because here it takes no space
 }
 
 // A Waiter is a BlockedWait with the type that embeds it.
@@ -36,15 +36,15 @@ const (
 	ForSemaphore
 )
 
-// isAwake says of a waiter that its wait is over.
+// isAwake is set when the wait is over.
 const isAwake = 1 << 31
 
-// waitNumber is the number that a waiter was given last.
+// waitNumber is the last number that was given to a waiter.
 var waitNumber atomic.Uint32
 
-// Identity is a number that tells the wait from others. The first snapshot that finds the waiter gives it. Numbers come again after
-// two billion; two waits would be taken for one only if so many others were found between two snapshots of their task, which is
-// forgotten after a minute or two. A wider number would make each waiter larger.
+// Identity returns a number that identifies the wait. The first snapshot that finds the waiter assigns it. Numbers repeat after two billion; two
+// waits could be confused only if that many others were found between two snapshots of their task, which is forgotten after a minute or two. A wider
+// number would make each waiter larger.
 func (p *BlockedWait) Identity() uint32 {
 	for {
 		state := p.state.Load()
@@ -55,7 +55,7 @@ func (p *BlockedWait) Identity() uint32 {
 	}
 }
 
-// Ready is called before anybody could wake the waiter.
+// Ready is called before the waiter can be woken.
 func (p *BlockedWait) Ready() { p.wg.Add(1) }
 
 // Wake ends the wait, once.
@@ -65,7 +65,7 @@ func (p *BlockedWait) Wake() {
 	}
 }
 
-// Block waits until w, which p is in, is woken, by whomever it is known to or by the cancellation of ctx.
+// Block waits, in a goroutine of p, until w is woken, or ctx is canceled.
 func (p *BlockedWait) Block(ctx context.Context, w Waiter) {
 	n, own := ctx.(*Node)
 	if !own || goroutine.Exact && goroutine.Current() != n.Labels.Address() {
@@ -79,8 +79,8 @@ func (p *BlockedWait) Block(ctx context.Context, w Waiter) {
 	}
 }
 
-// blockElsewhere is Block with a ctx that is not that of the task whose goroutine this is: one that was derived from it, or
-// another task's, or none. The waiter is shown for the goroutine.
+// blockElsewhere is Block with a ctx other than that of the task whose goroutine this is: one derived from it, another task's, or none. The waiter is
+// shown for the goroutine.
 //
 //go:noinline
 func (p *BlockedWait) blockElsewhere(ctx context.Context, w Waiter) {
@@ -100,8 +100,8 @@ func currentSet() goroutine.Address {
 	return goroutine.Current()
 }
 
-// shown is a waiter with the label set of its goroutine. The ctx that it waits with may have been detached from its task, so
-// it is not woken with that.
+// shown is a waiter with the label set of its goroutine. The ctx that it waits with may be detached from its task, so the task's cancellation does
+// not wake it.
 type shown struct {
 	Waiter
 	set goroutine.Address
@@ -112,10 +112,10 @@ func (shown) Wake() {}
 // IsAwake reports whether the wait is over.
 func (p *BlockedWait) IsAwake() bool { return p.state.Load()&isAwake != 0 }
 
-// StillWaits reports whether it still waits.
+// StillWaits reports whether the wait is not over.
 func (p *BlockedWait) StillWaits() bool { return p.after.linked() }
 
-// waiters adds those that wait with a ctx of n, or for its end, to the lists. The caller holds mu.
+// waiters appends those that wait with a ctx of n, or for its end, to the lists. The caller holds mu.
 func (n *Node) waiters(l *Lists) {
 	for a := n.after; a != nil; a = a.next {
 		switch w := a.w.(type) {
