@@ -34,7 +34,7 @@ func newWorkload(concurrency int, queues []QueueConfig, crons []Cron) (*workload
 	case concurrency < 1 || concurrency > mostConcurrency:
 		return nil, fmt.Errorf("a concurrency of %d: give from 1 to %d", concurrency, mostConcurrency)
 	case len(queues) == 0:
-		return nil, errors.New("no queue: give one at least; to claim nothing for a while, leave the order CommandQuiet or pause the queues")
+		return nil, errors.New("no queue: give one at least; to claim nothing for a while, send it CommandQuiet or pause the queues")
 	case len(queues) > mostQueues:
 		return nil, fmt.Errorf("%d queues: give at most %d", len(queues), mostQueues)
 	case len(crons) > mostCrons:
