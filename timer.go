@@ -63,7 +63,7 @@ func Every(ctx context.Context, d time.Duration, fn func(ctx context.Context) er
 				return err
 			}
 			if err := fn(ctx); err != nil {
-				if scope.Claims(err, Stop) {
+				if scope.Stops(ctx, err, Stop) {
 					return nil
 				}
 				return err
@@ -73,7 +73,7 @@ func Every(ctx context.Context, d time.Duration, fn func(ctx context.Context) er
 }
 
 // Stop is what the function of [Every], or of OnSignal in package process, returns to end it without a failure. It may be
-// wrapped. Returned by another function, it is a failure like any other.
+// wrapped; an error that is joined with it is a failure. Returned by another function, it is a failure like any other.
 var Stop error = stopped{}
 
 type stopped struct{}

@@ -231,6 +231,50 @@ func TestEveryEndsWithStop(t *testing.T) {
 	}
 }
 
+// An error that is joined with Stop is a failure: it is not lost.
+func TestEveryFailsBesideStop(t *testing.T) {
+	for name, fail := range map[string]func(ctx context.Context) error{
+		"joined": func(context.Context) error { return errors.Join(Stop, errTooMuch) },
+		"of another task": func(ctx context.Context) error {
+			return Supervise(ctx, func(ctx context.Context) error {
+				Go(ctx, func(context.Context) error { return Stop })
+				Go(ctx, func(context.Context) error { return errTooMuch })
+				return nil
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				err := Run(t.Context(), func(ctx context.Context) error {
+					Every(ctx, time.Second, fail)
+					return Sleep(ctx, time.Minute)
+				})
+				if !errors.Is(err, errTooMuch) {
+					t.Errorf("got %v, want the error beside Stop", err)
+				}
+			})
+		})
+	}
+}
+
+// That the task was canceled meanwhile is no failure beside Stop.
+func TestEveryStopsWhileCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := Run(t.Context(), func(ctx context.Context) error {
+			every := Every(ctx, time.Second, func(ctx context.Context) error { return errors.Join(Stop, Sleep(ctx, time.Hour)) })
+			if err := Sleep(ctx, time.Minute); err != nil {
+				return err
+			}
+			every.Cancel(errTooMuch)
+			_, err := every.Wait(ctx)
+			return err
+		})
+		if err != nil {
+			t.Errorf("got %v, want success", err)
+		}
+	})
+}
+
 // Elsewhere Stop is nothing special.
 func TestStopOfAnotherTask(t *testing.T) {
 	err := Run(t.Context(), func(ctx context.Context) error {

@@ -67,7 +67,7 @@ func OnSignal(ctx context.Context, fn func(ctx context.Context, sig os.Signal) e
 				return err
 			}
 			if err := fn(ctx, sig); err != nil {
-				if scope.Claims(err, meanwhile.Stop) {
+				if scope.Stops(ctx, err, meanwhile.Stop) {
 					return nil
 				}
 				return err

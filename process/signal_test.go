@@ -100,6 +100,7 @@ func TestOnSignalEnds(t *testing.T) {
 		{"with Stop", Stop, nil},
 		{"with a wrapped Stop", fmt.Errorf("enough: %w", Stop), nil},
 		{"with a failure", errTooMuch, errTooMuch},
+		{"with a failure beside Stop", errors.Join(Stop, errTooMuch), errTooMuch},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

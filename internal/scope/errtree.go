@@ -1,6 +1,9 @@
 package scope
 
-import "reflect"
+import (
+	"context"
+	"reflect"
+)
 
 // maxErrorTree is how many errors of a tree are visited. A tree that has more, a circle, or a method that panics, is taken for a
 // failure.
@@ -101,4 +104,22 @@ func Claims(err, target error) bool {
 		return found
 	})
 	return found
+}
+
+// Stops reports whether err is stop, or wraps it and nothing else but the cancellation of ctx: an error that is joined with it is not lost.
+func Stops(ctx context.Context, err, stop error) bool {
+	found, other := false, false
+	canceled := ctx.Err()
+	complete := WalkErrors(err, func(e error, leaf bool) bool {
+		switch {
+		case isOrClaims(e, stop):
+			found = true
+			return true
+		case canceled != nil && (isOrClaims(e, canceled) || SameError(e, context.Cause(ctx))):
+			return leaf
+		}
+		other = other || leaf
+		return other
+	})
+	return complete && found && !other
 }
