@@ -139,7 +139,11 @@ func (in *interruptible) readOnce(size int) {
 		}
 		in.reads <- r
 	}()
-	r.n, r.err = in.r.Read(in.buf[:size])
+	n, err := in.r.Read(in.buf[:size])
+	if n < 0 || n > size {
+		n, err = 0, fmt.Errorf("the %T of Lines reports %d bytes read into a buffer of %d", in.r, n, size)
+	}
+	r.n, r.err = n, err
 }
 
 // interrupt ends the Read that runs, or gives it up.

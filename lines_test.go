@@ -180,6 +180,24 @@ func TestLinesEndsWithAPanicOfItsReader(t *testing.T) {
 	}
 }
 
+// A reader that reports more bytes than it was given space for, or fewer than none, ends the stream with an error that says so.
+func TestLinesEndsWithAWrongCountOfItsReader(t *testing.T) {
+	for name, count := range map[string]func(size int) int{
+		"negative":             func(int) int { return -1 },
+		"too large":            func(size int) int { return size + 1 },
+		"larger than a buffer": func(int) int { return 1 << 30 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines, errs := readLines(t.Context(), io.MultiReader(strings.NewReader("a\nb"), readerFunc(func(p []byte) (int, error) {
+				return count(len(p)), nil
+			})))
+			if !slices.Equal(lines, []string{"a"}) || len(errs) != 1 || !strings.Contains(errs[0].Error(), "bytes read into a buffer of") {
+				t.Errorf("got %q, %v", lines, errs)
+			}
+		})
+	}
+}
+
 // The error ends the stream also when it cuts off a line that was too long already.
 func TestLinesEndsWithAnErrorInALongLine(t *testing.T) {
 	failed := false
