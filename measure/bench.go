@@ -37,7 +37,7 @@ func Bench(b B, config Config, functions ...Function) {
 	}
 	b.Log("\n" + report.String())
 	for i, f := range report.Results {
-		name := strings.Join(strings.Fields(f.Name), "-")
+		name := strings.Join(strings.Fields(printable(f.Name)), "-")
 		b.ReportMetric(float64(f.Mean.Nanoseconds()), name+":ns/call")
 		b.ReportMetric(f.Allocs, name+":allocs/call")
 		if i > 0 {

@@ -195,7 +195,7 @@ func (s *series) round(ctx context.Context) (took time.Duration, err error) {
 // tookNoTime is the error of a batch that the clock has not moved in: there is no ratio of such times.
 func (s *series) tookNoTime() error {
 	return fmt.Errorf("measure: %s: %d calls took no time by the clock: give a longer Config.Time; "+
-		"in a bubble of testing/synctest nothing but waiting takes time", s.name, s.batch)
+		"in a bubble of testing/synctest nothing but waiting takes time", printable(s.name), s.batch)
 }
 
 // timed calls the function batch times, and notes the time of each call where keep says so.
@@ -222,7 +222,7 @@ func (s *series) timed(ctx context.Context, keep bool) (took time.Duration, err 
 		return nil
 	}, meanwhile.Name(s.name))
 	if err != nil && ctx.Err() == nil {
-		return took, fmt.Errorf("measure: %s: %w", s.name, err)
+		return took, fmt.Errorf("measure: %s: %w", printable(s.name), err)
 	}
 	return took, err
 }

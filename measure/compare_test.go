@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/measure"
@@ -275,6 +277,36 @@ func TestSVGOfAnyName(t *testing.T) {
 			}
 			if err := xml.Unmarshal(report.SVG(), &picture); err != nil || !strings.HasSuffix(picture.Text[0], ": 10.0 ms") {
 				t.Errorf("%q: got %q, %v", name, picture.Text, err)
+			}
+		}
+	})
+}
+
+// What could change a terminal, or break a line, is escaped in texts, and so in the log and the metrics of a benchmark.
+func TestTextsOfAnyName(t *testing.T) {
+	isPlain := func(text string) bool {
+		return !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) || r == utf8.RuneError })
+	}
+	synctest.Test(t, func(t *testing.T) {
+		names := []string{"a\x00b", "\x1b[31mred", "\xff", "a\nb\rc", "\u202egnp.exe", "größe ✓"}
+		var functions []measure.Function
+		for _, name := range names {
+			functions = append(functions, measure.Func(name, sleeps(10*time.Millisecond)))
+		}
+		b := &fakeB{ctx: t.Context(), metrics: map[string]float64{}}
+		measure.Bench(b, measure.Config{Time: time.Second}, functions...)
+		if lines := strings.Count(b.log, "\n"); !isPlain(b.log) || !strings.Contains(b.log, "größe ✓") || !strings.Contains(b.log, `\x1b[31mred`) || lines != 15 {
+			t.Errorf("%d lines, want 15, with what cannot be printed escaped:\n%q", lines, b.log)
+		}
+		for unit := range b.metrics {
+			if !isPlain(unit) {
+				t.Errorf("the metric %q", unit)
+			}
+		}
+		for _, name := range names {
+			_, err := measure.Compare(t.Context(), measure.Config{}, measure.Func(name, func(context.Context) error { return io.EOF }))
+			if err == nil || !isPlain(err.Error()) {
+				t.Errorf("the error %q", err)
 			}
 		}
 	})

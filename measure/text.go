@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -11,7 +12,7 @@ import (
 const widestName = 22
 
 // String returns the report as text, at most 80 columns wide if names are short: a table, how each function compares with the
-// quickest, and what makes that uncertain.
+// quickest, and what makes that uncertain. Characters of names that cannot be printed are escaped.
 func (r Report) String() string {
 	var b strings.Builder
 	if len(r.Results) > 0 {
@@ -43,7 +44,7 @@ func (r Report) comparison(b *strings.Builder) {
 	first := r.Results[0]
 	fmt.Fprintf(b, "\nBeside %q, in %d rounds:\n", first.Name, r.Rounds)
 	for _, f := range r.Results[1:] {
-		fmt.Fprintf(b, "  %s: %s\n", f.Name, f.Compared)
+		fmt.Fprintf(b, "  %s: %s\n", printable(f.Name), f.Compared)
 	}
 }
 
@@ -69,10 +70,20 @@ func between(low, high float64) string {
 }
 
 func short(name string) string {
+	name = printable(name)
 	if runes := []rune(name); len(runes) > widestName {
 		return string(runes[:widestName-1]) + "…"
 	}
 	return name
+}
+
+// printable escapes the characters of a name that cannot be printed: they could change a terminal, or break a line.
+func printable(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }) < 0 {
+		return name
+	}
+	quoted := strconv.Quote(name)
+	return quoted[1 : len(quoted)-1]
 }
 
 // span is a duration with three digits.
