@@ -17,6 +17,9 @@ import (
 // mostSearch is for how long a page looks for what it shows.
 const mostSearch = 3 * time.Second
 
+// mostOffered is how many kinds, and how many queues, the fields of a search offer.
+const mostOffered = 500
+
 // A listing is the page with jobs.
 type listing struct {
 	*search
@@ -27,7 +30,7 @@ type listing struct {
 	Wrong   string
 	Tabs    []stateLink
 	Columns []column
-	Kinds   []string // that there are
+	Kinds   []string // that there are, as far as they are offered
 	Queues  []string
 	Older   string // the address of the next page, if there is one
 	Newest  string
@@ -179,6 +182,7 @@ func (l *listing) fill(v *view, counts []job.Count) {
 		l.Kinds, l.Queues = append(l.Kinds, c.Kind), append(l.Queues, c.Queue)
 	}
 	l.Kinds, l.Queues = distinct(l.Kinds), distinct(l.Queues)
+	l.Kinds, l.Queues = l.Kinds[:min(len(l.Kinds), mostOffered)], l.Queues[:min(len(l.Queues), mostOffered)]
 	all := stateLink{On: len(l.States) == 0, URL: v.URL(l.with(func(s *search) { s.States = nil }))}
 	all.N, all.Many = l.inState(counts)
 	l.Tabs = []stateLink{all}

@@ -12,7 +12,7 @@ type overview struct {
 	Warnings []warning
 	Totals   []stateLink
 	drawing
-	Queues  []queueRow
+	Queues  queueList
 	Workers []workerRow
 	Waits   []kindRow
 }
@@ -27,10 +27,12 @@ func (h *handler) overview(ctx context.Context, v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Queues, err = h.queueRows(ctx); err != nil {
+	rows, err := h.queueRows(ctx)
+	if err != nil {
 		return nil, err
 	}
-	o.Queues = slices.DeleteFunc(o.Queues, queueRow.Idle)
+	rows = slices.DeleteFunc(rows, queueRow.Idle)
+	o.Queues = listQueues(rows, mostQueuesBeside)
 	if o.Workers, err = h.workerRows(ctx); err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func (h *handler) overview(ctx context.Context, v *view) (*page, error) {
 	if err := h.examples(ctx, kinds); err != nil {
 		return nil, err
 	}
-	o.Warnings = findWarnings(counts, past, kinds, o.Queues, o.Workers, crons)
+	o.Warnings = findWarnings(counts, past, kinds, rows, o.Workers, crons)
 	for i := range o.Warnings {
 		o.Warnings[i].URL = v.URL(o.Warnings[i].URL)
 	}

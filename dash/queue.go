@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -9,6 +10,18 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
+
+// How many queues are listed: on their page, and on the first one. Of more, those with most unfinished jobs are.
+const (
+	mostQueues       = 500
+	mostQueuesBeside = 100
+)
+
+// A queueList is the queues that are listed.
+type queueList struct {
+	Rows []queueRow
+	Left int // how many others there are
+}
 
 // A queueRow is a queue in the list.
 type queueRow struct {
@@ -28,7 +41,27 @@ func (q queueRow) Long() bool { return q.Wait > longWait && !q.Paused }
 
 func (h *handler) queues(ctx context.Context, _ *view) (*page, error) {
 	rows, err := h.queueRows(ctx)
-	return &page{Title: "Queues", Section: "queues", Data: rows}, err
+	return &page{Title: "Queues", Section: "queues", Data: listQueues(rows, mostQueues)}, err
+}
+
+// listQueues lists queues by name, and no more than most of them: those with most unfinished jobs, and then those that are paused.
+func listQueues(rows []queueRow, most int) queueList {
+	if len(rows) <= most {
+		return queueList{Rows: rows}
+	}
+	paused := func(q queueRow) int {
+		if q.Paused {
+			return 1
+		}
+		return 0
+	}
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b queueRow) int {
+		return cmp.Or(cmp.Compare(b.Queued+b.Running, a.Queued+a.Running), paused(b)-paused(a))
+	})
+	shown := rows[:most]
+	slices.SortFunc(shown, func(a, b queueRow) int { return strings.Compare(a.Name, b.Name) })
+	return queueList{shown, len(rows) - most}
 }
 
 func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
@@ -51,22 +84,26 @@ func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	discarded, working := map[string]int64{}, map[string]int{} // by queue
+	for _, c := range counts {
+		if c.State == job.Discarded {
+			discarded[c.Queue] += c.N
+		}
+	}
+	for _, w := range workers {
+		if w.Gone {
+			continue
+		}
+		for _, queue := range distinct(slices.Clone(w.Queues)) {
+			working[queue]++
+		}
+	}
 	rows := make([]queueRow, len(queues))
 	for i, q := range queues {
 		recent := past.recent(subject{queue: q.Name})
 		rows[i].Rate = (recent.Completed + 2) / 5
 		rows[i].P50, rows[i].P99, rows[i].Waits = recent.Wait.Quantile(.5), recent.Wait.Quantile(.99), recent.Wait.Count() > 0
-		rows[i].QueueInfo = q
-		for _, c := range counts {
-			if c.Queue == q.Name && c.State == job.Discarded {
-				rows[i].Discarded += c.N
-			}
-		}
-		for _, w := range workers {
-			if !w.Gone && slices.Contains(w.Queues, q.Name) {
-				rows[i].Workers++
-			}
-		}
+		rows[i].QueueInfo, rows[i].Discarded, rows[i].Workers = q, discarded[q.Name], working[q.Name]
 	}
 	return rows, nil
 }

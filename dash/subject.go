@@ -25,6 +25,7 @@ type subjectPage struct {
 	Name    string
 	Reaches []reachLink
 	Parts   []subjectPart // the kinds of a queue, or the queues of a kind
+	Others  int           // how many of these are not shown
 	Workers []workerRow   // that run its jobs
 	Waits   []kindRow
 
@@ -158,18 +159,19 @@ func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s su
 		}
 		return v.URL(jobsURL(pairs...))
 	})
-	d.Parts = subjectParts(v, counts, s)
-	known = len(d.Parts) > 0
+	parts := subjectParts(counts, s)
+	known = len(parts) > 0
 	kinds := map[string]bool{s.kind: true}
-	for i := range d.Parts {
-		part := &d.Parts[i]
-		if s.kind == "" {
+	if s.kind == "" {
+		for _, part := range parts {
 			kinds[part.Name] = true
-			all := past.attempts(0, hour, subject{kind: part.Name})
-			part.Failed, part.Attempts = all.Failed, all.Completed+all.Failed
 		}
 	}
-	d.Parts = d.Parts[:min(len(d.Parts), mostRows)]
+	d.Parts = parts[:min(len(parts), mostRows)]
+	d.Others = len(parts) - len(d.Parts)
+	for i := range d.Parts {
+		d.Parts[i].fill(v, past, s)
+	}
 	for _, w := range workers {
 		if s.queue != "" && slices.Contains(w.Queues, s.queue) || s.kind != "" && (len(w.Kinds) == 0 || slices.Contains(w.Kinds, s.kind)) {
 			d.Workers = append(d.Workers, w)
@@ -184,7 +186,7 @@ func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s su
 }
 
 // subjectParts adds up the counts, those with most jobs that are not finished first.
-func subjectParts(v *view, counts []job.Count, s subject) []subjectPart {
+func subjectParts(counts []job.Count, s subject) []subjectPart {
 	parts := map[string]*subjectPart{}
 	for _, c := range counts {
 		name := c.Kind
@@ -209,19 +211,24 @@ func subjectParts(v *view, counts []job.Count, s subject) []subjectPart {
 		}
 	}
 	var rows []subjectPart
-	for name, p := range parts {
-		other := subject{kind: name}
-		queue, kind := s.queue, name
-		if s.kind != "" {
-			other, queue, kind = subject{queue: name}, name, s.kind
-		}
-		p.Page, p.Jobs = v.URL(other.url()), v.URL(jobsURL("kind", kind, "queue", queue))
+	for _, p := range parts {
 		rows = append(rows, *p)
 	}
 	slices.SortFunc(rows, func(a, b subjectPart) int {
 		return cmp.Or(cmp.Compare(b.Queued+b.Running, a.Queued+a.Running), strings.Compare(a.Name, b.Name))
 	})
 	return rows
+}
+
+// fill sets the addresses of a part of s, and how its attempts ended.
+func (p *subjectPart) fill(v *view, past *past, s subject) {
+	if s.kind != "" {
+		p.Page, p.Jobs = v.URL(subject{queue: p.Name}.url()), v.URL(jobsURL("kind", s.kind, "queue", p.Name))
+		return
+	}
+	p.Page, p.Jobs = v.URL(subject{kind: p.Name}.url()), v.URL(jobsURL("kind", p.Name, "queue", s.queue))
+	all := past.attempts(0, hour, subject{kind: p.Name})
+	p.Failed, p.Attempts = all.Failed, all.Completed+all.Failed
 }
 
 // url is the address of the page of a queue or a kind.

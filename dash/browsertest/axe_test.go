@@ -67,7 +67,7 @@ func (s *stage) testAxe(t *testing.T) {
 func (s *stage) testAxeStates(t *testing.T) {
 	t.Parallel()
 	axe := readAxe(t)
-	for i, state := range s.states() {
+	for i, state := range s.states(t) {
 		if state.name == "full" {
 			continue
 		}

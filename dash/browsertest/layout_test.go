@@ -21,7 +21,7 @@ var layoutFaults string
 // screen empty, and that nothing on it moves while it becomes live.
 func (s *stage) testLayout(t *testing.T) {
 	t.Parallel()
-	for _, state := range s.states() {
+	for _, state := range s.states(t) {
 		t.Run(state.name, func(t *testing.T) {
 			t.Parallel()
 			s.testLayoutOf(t, state)

@@ -281,7 +281,7 @@ func (b *tab) still(where string) {
 func (s *stage) testDisconnected(t *testing.T) {
 	t.Parallel()
 	const notice = `document.querySelector("#trouble").innerText`
-	for _, state := range s.states() {
+	for _, state := range s.states(t) {
 		if state.away == nil {
 			continue
 		}

@@ -30,7 +30,7 @@ func TestShots(t *testing.T) {
 		if s.store != "sqlite" {
 			return
 		}
-		states := s.states()
+		states := s.states(t)
 		for _, size := range widths {
 			for _, colours := range []string{"light", "dark"} {
 				for _, state := range states {

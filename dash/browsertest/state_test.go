@@ -1,12 +1,17 @@
 package browsertest
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
@@ -20,9 +25,11 @@ type state struct {
 	away func(server *httptest.Server, away bool)
 }
 
-// states are: what a scene has; nothing at all; failures, trouble and long names; for those who may only read; a store that does not answer; a
+// states are: what a scene has; nothing at all; failures, trouble and long names; more queues and kinds than are listed, and large
+// args; for those who may only read; a store that does not answer; a
 // server, and a store, that answers no more while a page is shown; no jobs but logs. Each has all the pages that it can have.
-func (s *stage) states() []state {
+func (s *stage) states(t *testing.T) []state {
+	t.Helper()
 	title := "shop"
 	dashboard := func(c dash.Config) http.Handler {
 		if c.Title == "" {
@@ -33,6 +40,7 @@ func (s *stage) states() []state {
 	var down, fails atomic.Bool
 	down.Store(true)
 	failing := newFailingStore(s.Store)
+	many, large := manyQueues(t)
 	gone := &gate{Handler: dashboard(dash.Config{Store: s.Store, Logs: s.logs})}
 	return []state{
 		{name: "full", h: dashboard(dash.Config{Store: s.Store, Logs: s.logs}), paths: append(
@@ -48,6 +56,9 @@ func (s *stage) states() []state {
 			s.paths(), "/queue?name=bulk", "/queue?name="+longName, "/kind?name="+longName, "/cron?name="+longName, "/jobs/"+failing.long.ID.String(),
 			"/jobs/"+failing.long.ID.String()+"/clone", "/jobs/"+failing.counted.ID.String(), "/failures?kind=mail.send",
 		)},
+		{name: "many", h: dashboard(dash.Config{Store: many}), paths: []string{
+			"/", "/jobs", "/queues", "/queue?name=shared", "/kind?name=everywhere", "/jobs/" + large.String(), "/jobs?kind=" + url.QueryEscape(oddName), "/kind?name=" + url.QueryEscape(oddName),
+		}},
 		{name: "readonly", h: dashboard(dash.Config{Store: s.Store, Logs: s.logs, ReadOnly: func(*http.Request) bool { return true }}), paths: append(
 			s.paths(), "/jobs/"+s.completed.String(), "/jobs/"+s.scheduled.String(),
 		)},
@@ -60,6 +71,35 @@ func (s *stage) states() []state {
 		{name: "stale", h: dashboard(dash.Config{Store: downStore{s.Store, &fails}, Logs: s.logs}), paths: []string{"/", "/jobs", "/queue?name=mail"}, away: func(_ *httptest.Server, away bool) { fails.Store(away) }},
 		{name: "logs", h: dashboard(dash.Config{Logs: s.noLogs}), paths: []string{"/logs", "/logs?q=nothing", "/nothing"}},
 	}
+}
+
+// oddName is a name of a kind that a page must neither read as markup nor let out of its place.
+const oddName = `<b>"إستيراد"&amp;'\\👩ﷺ/../%2f?x=#`
+
+// manyQueues returns a store with more queues and kinds than a page lists, and a job of it with large args.
+func manyQueues(t *testing.T) (store job.Store, large job.ID) {
+	t.Helper()
+	var jobs []*job.Job
+	add := func(kind, queue, args string) *job.Job {
+		j, err := job.New(kind, json.RawMessage(args), job.Queue(queue))
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, j)
+		return j
+	}
+	for i := range 600 {
+		queue, kind := fmt.Sprintf("tenant-%03d", i), fmt.Sprintf("import.%03d", i)
+		add(kind, queue, `{}`)
+		add(kind, "shared", `{}`)
+		add("everywhere", queue, `{}`)
+	}
+	odd := add(oddName, "shared", fmt.Sprintf(`{"text":%q,"nested":%s}`, strings.Repeat("word", 50_000), strings.Repeat("[", 200)+strings.Repeat("]", 200)))
+	store = memory.New()
+	if _, err := store.Insert(t.Context(), jobs...); err != nil {
+		t.Fatal(err)
+	}
+	return store, odd.ID
 }
 
 // A gate is the way to a server, which may be closed.
