@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// mostPlaces are offered by the palette beside the pages.
+// mostPlaces is how many queues, how many kinds and how many crons the palette offers beside the pages.
 const mostPlaces = 500
 
 // A place is what the palette leads to.
@@ -35,19 +35,20 @@ func (h *handler) palette(ctx context.Context, v *view) (*page, error) {
 	add := func(what, path, name string) {
 		places = append(places, place{what + " " + name, v.URL(path + "?" + url.Values{"name": {name}}.Encode())})
 	}
-	for _, q := range queues {
+	for _, q := range queues[:min(len(queues), mostPlaces)] {
 		add("Queue", "/queue", q.Name)
 	}
 	kinds := map[string]bool{}
 	for _, c := range counts {
 		kinds[c.Kind] = true
 	}
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+	sorted := slices.Sorted(maps.Keys(kinds))
+	for _, kind := range sorted[:min(len(sorted), mostPlaces)] {
 		add("Kind", "/kind", kind)
 	}
-	for _, c := range crons {
+	for _, c := range crons[:min(len(crons), mostPlaces)] {
 		add("Cron", "/cron", c.Name)
 	}
-	text, err := json.Marshal(places[:min(len(places), mostPlaces)])
+	text, err := json.Marshal(places)
 	return &page{raw: text}, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/job"
@@ -57,6 +58,13 @@ func TestManyQueuesAndKinds(t *testing.T) {
 	}
 	if offered := strings.Count(get(t, h, "/jobs").Body.String(), "<option "); offered != 1000 {
 		t.Errorf("the search offers %d kinds and queues, want 500 of each", offered)
+	}
+	tick(t, s, "nightly", time.Hour)
+	palette := get(t, h, "/palette").Body.String()
+	for what, want := range map[string]int{"Queue ": 500, "Kind ": 500, "Cron ": 1} {
+		if got := strings.Count(palette, `"`+what); got != want {
+			t.Errorf("the palette leads to %d of %q, want %d", got, what, want)
+		}
 	}
 	has(t, post(t, h, "/queues", "queue", "queue-598", "action", "pause"), 303)
 	has(t, get(t, h, "/queue?name=queue-598"), 200, "s-paused")
