@@ -44,7 +44,7 @@ var _ Store = (*Joined)(nil)
 // A store that does not answer is left out of claims, and of inserts that can go elsewhere, until it answers a ping; calls try that every few
 // seconds, see [Joined.Health]. Calls that need this very store return an error that names it: by its place, and by its String method if it has one.
 // Meanwhile counts, queues, workers, stats and crons are those of the other stores; List and Apply fail, since callers would take missing jobs for
-// deleted ones.
+// deleted ones. If ctx ends before a store that answers pings has answered, each of these calls returns an error.
 //
 // Join panics if it is given no store.
 func Join(stores ...Store) *Joined {
@@ -223,6 +223,19 @@ func noneAnswered[T any](ctx context.Context, answers []answer[T]) error {
 		a.part.refusal(a.err)
 	}
 	return nil
+}
+
+// readAnswered is noneAnswered for calls that read. It also returns an error if ctx ended before a store that answers pings had answered: the caller
+// would take what that store has for missing.
+func readAnswered[T any](ctx context.Context, answers []answer[T]) error {
+	if err := ctx.Err(); err != nil {
+		for _, a := range answers {
+			if a.err != nil && a.part.health().Err == nil {
+				return fmt.Errorf("%s: %w", a.part.name, err)
+			}
+		}
+	}
+	return noneAnswered(ctx, answers)
 }
 
 // allFailed returns the joined errors of all stores that failed, or nil.

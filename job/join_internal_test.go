@@ -92,37 +92,54 @@ func TestPingOfACallerThatGoesAway(t *testing.T) {
 	})
 }
 
-// cronStore answers as the test says how its crons are listed.
-type cronStore struct {
+// readStore answers as the test says what is read of it.
+type readStore struct {
 	Store
-	crons func(ctx context.Context) error
+	read func(ctx context.Context) error
 }
 
-func (s cronStore) Ping(context.Context) error { return nil }
+func (s readStore) Ping(context.Context) error { return nil }
 
-func (s cronStore) Crons(ctx context.Context) ([]CronInfo, error) { return nil, s.crons(ctx) }
+func (s readStore) Crons(ctx context.Context) ([]CronInfo, error) { return nil, s.read(ctx) }
 
-// TestCallThatItsCallerEnds: it is no failure of a store that was slower than another, as one is that takes too long, or that the store refuses.
+func (s readStore) Stats(ctx context.Context, _ StatsFilter) ([]Stat, error) { return nil, s.read(ctx) }
+
+func (s readStore) Limits(ctx context.Context, _ string, _ ...string) ([]LimitUse, error) {
+	return nil, s.read(ctx)
+}
+
+// TestCallThatItsCallerEnds, or that runs out of time: its caller gets an error, and not what the other stores have as if that were all. It is no failure
+// of a store that was slower than another, as one is that the store refuses.
 func TestCallThatItsCallerEnds(t *testing.T) {
+	reads := map[string]func(j *Joined, ctx context.Context) error{
+		"Crons":  func(j *Joined, ctx context.Context) error { _, err := j.Crons(ctx); return err },
+		"Stats":  func(j *Joined, ctx context.Context) error { _, err := j.Stats(ctx, StatsFilter{}); return err },
+		"Limits": func(j *Joined, ctx context.Context) error { _, err := j.Limits(ctx, "q"); return err },
+	}
 	for name, test := range map[string]struct {
 		slow  func(ctx context.Context) error
 		after time.Duration // until the caller ends the call
-		want  int64
+		want  error
+		logs  int64
 	}{
-		"ended by the caller": {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, time.Second, 0},
-		"out of time":         {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, time.Hour, 1},
-		"refused":             {func(context.Context) error { return errors.New("no such table") }, time.Hour, 1},
+		"ended by the caller": {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, time.Second, context.Canceled, 0},
+		"out of time":         {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, time.Hour, context.DeadlineExceeded, 0},
+		"refused":             {func(context.Context) error { return errors.New("no such table") }, time.Hour, nil, 1},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			j := Join(cronStore{crons: func(context.Context) error { return nil }}, cronStore{crons: test.slow})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			time.AfterFunc(test.after, cancel)
-			_, _ = j.Crons(ctx)
-			if got := j.parts[1].refused.Load(); got != test.want {
-				t.Errorf("%s: %d failures, want %d", name, got, test.want)
-			}
-		})
+		for of, read := range reads {
+			synctest.Test(t, func(t *testing.T) {
+				j := Join(readStore{read: func(context.Context) error { return nil }}, readStore{read: test.slow})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				time.AfterFunc(test.after, cancel)
+				if err := read(j, ctx); !errors.Is(err, test.want) {
+					t.Errorf("%s, %s: %v, want %v", of, name, err, test.want)
+				}
+				if got := j.parts[1].refused.Load(); got != test.logs {
+					t.Errorf("%s, %s: %d failures, want %d", of, name, got, test.logs)
+				}
+			})
+		}
 	}
 }
 

@@ -90,7 +90,7 @@ func (j *Joined) Limits(ctx context.Context, queue string, keys ...string) ([]Li
 			}
 		}
 	}
-	return uses, noneAnswered(ctx, answers)
+	return uses, readAnswered(ctx, answers)
 }
 
 // add adds the use of the same limits at another store.

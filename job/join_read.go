@@ -38,7 +38,7 @@ func readAll[T any](ctx context.Context, j *Joined, what string, read func(ctx c
 	for _, a := range answers {
 		all = append(all, a.got...)
 	}
-	return all, noneAnswered(ctx, answers)
+	return all, readAnswered(ctx, answers)
 }
 
 // Queues adds up the queues of the stores that answer. A queue is paused if it is paused at any of them; its wait is the longest.
@@ -110,7 +110,7 @@ func (j *Joined) Stats(ctx context.Context, f StatsFilter) ([]Stat, error) {
 		stats = append(stats, of...)
 	}
 	slices.SortFunc(stats, func(a, b Stat) int { return a.Minute.Compare(b.Minute) })
-	return stats, noneAnswered(ctx, answers)
+	return stats, readAnswered(ctx, answers)
 }
 
 // Prune deletes the oldest jobs of one store after the other until it has deleted enough, and starts with another store each time.
