@@ -12,7 +12,7 @@ import (
 )
 
 // Apply applies an action to the newest jobs that match the filter, in one statement. Jobs that another transaction moves to another table meanwhile
-// are searched for again.
+// are searched for again, in a new transaction: one that keeps the locks of the first could deadlock.
 func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	if f.Limit <= 0 {
 		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
@@ -24,36 +24,26 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (don
 		return done, s.enter(ctx)
 	}
 	woken := map[string]bool{}
+	left, again := f, false
 	err = s.call(ctx, "change jobs", func(ctx context.Context) error {
-		return s.inTx(ctx, func(r pgxRunner) error {
-			clear(woken)
-			if _, err := r.count(ctx, s.sql("apply_plan")); err != nil {
-				return err
-			}
-			first, err := applyOnce(ctx, s, r, f, action, woken)
+		for {
+			part, err := s.applyOnce(ctx, left, action, woken)
 			if err != nil {
 				return err
 			}
-			done = first.ActionResult
-			again := f
-			for moved := first.moved; len(moved) > 0; {
-				again.IDs, again.Limit = moved, len(moved)
-				more, err := applyOnce(ctx, s, r, again, action, woken)
-				if err != nil {
-					return err
-				}
-				done.Changed, done.Skipped, done.Conflicts = done.Changed+more.Changed, done.Skipped+more.Skipped, done.Conflicts+more.Conflicts
-				moved = more.moved
+			done.Changed, done.Skipped, done.Conflicts = done.Changed+part.Changed, done.Skipped+part.Skipped, done.Conflicts+part.Conflicts
+			if !again {
+				done.Next = part.Next
 			}
-			return nil
-		})
+			if len(part.moved) == 0 {
+				return nil
+			}
+			left.IDs, left.Limit, again = part.moved, len(part.moved), true
+		}
 	})
-	if err != nil {
-		return job.ActionResult{}, err
-	}
 	s.wrote(done.Changed)
 	s.notify(slices.Collect(maps.Keys(woken)))
-	return done, nil
+	return done, err
 }
 
 // An applyResult is the result of one statement.
@@ -62,21 +52,23 @@ type applyResult struct {
 	moved []job.ID // by another transaction meanwhile
 }
 
-// applyOnce applies an action to the jobs that the statement sees, and adds to woken the queues in which jobs may have become due.
-func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, action job.Action, woken map[string]bool) (a applyResult, err error) {
+// applyOnce applies an action, in a transaction, to the jobs that the statement sees, and adds to woken the queues in which jobs may have become due.
+func (s *Store) applyOnce(ctx context.Context, f job.Filter, action job.Action, woken map[string]bool) (a applyResult, err error) {
 	statement, args := applyArgs(action)
-	r.mode = pgx.QueryExecModeDescribeExec // planned for where this part begins: a kept plan would walk over the parts before it
-	rows, err := r.query(ctx, s.applySQL(listStatement(f), statement), append(filterArgs(f), args...)...)
-	if err != nil {
-		return a, err
-	}
 	var found int
 	var last *[16]byte
 	var moved [][16]byte
 	var queues []string
-	_, err = pgx.ForEachRow(rows, []any{&a.Changed, &a.Skipped, &a.Conflicts, &found, &last, &moved, &queues}, func() error { return nil })
+	err = s.inTx(ctx, func(r pgxRunner) error {
+		if _, err := r.count(ctx, s.sql("apply_plan")); err != nil {
+			return err
+		}
+		r.mode = pgx.QueryExecModeDescribeExec // planned for where this part begins: a kept plan would walk over the parts before it
+		to := []any{&a.Changed, &a.Skipped, &a.Conflicts, &found, &last, &moved, &queues}
+		return r.each(ctx, s.applySQL(listStatement(f), statement), append(filterArgs(f), args...), to, func() error { return nil })
+	})
 	if err != nil {
-		return a, err
+		return applyResult{}, err
 	}
 	if found == f.Limit {
 		a.Next = *last
@@ -92,9 +84,12 @@ func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, action 
 
 // applySQL returns a statement that applies an action to the jobs which a statement of List finds.
 func (s *Store) applySQL(list, action string) string {
-	found := ", found as materialized (select * from listed)"
-	if action != "apply_queued" { // the only action that changes no key
-		found = s.sql("apply_found")
+	found := s.sql("apply_found")
+	switch action {
+	case "apply_queued": // the only action that changes no key
+		found = ", found as materialized (select * from listed)"
+	case "apply_retry": // it takes free keys before it locks others
+		found = ""
 	}
 	return "with listed as materialized (select id, state from (" + s.sql(list) + ") l)\n" + found + "\n" + s.sql(action) + "\n" + s.sql("apply_done")
 }

@@ -49,12 +49,13 @@ func TestKeysAreLockedInOneOrder(t *testing.T) {
 			return err
 		}
 	}
-	apply := func(action job.Action) call {
+	applyTo := func(limit int, action job.Action) call {
 		return func(ctx context.Context, s job.Store) error {
-			_, err := s.Apply(ctx, job.Filter{Limit: 1000}, action)
+			_, err := s.Apply(ctx, job.Filter{Limit: limit}, action)
 			return err
 		}
 	}
+	apply := func(action job.Action) call { return applyTo(1000, action) }
 	run := func(ctx context.Context, s job.Store) error {
 		c := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: keys}}, Limit: keys, Lease: time.Minute}
 		claimed, err := s.Claim(ctx, c)
@@ -74,6 +75,7 @@ func TestKeysAreLockedInOneOrder(t *testing.T) {
 		"delete":   {forward, apply(job.ActionDelete), apply(job.ActionCancel)},
 		"move":     {forward, apply(job.ActionMove("other"))},
 		"retry":    {backward, apply(job.ActionRetry), apply(job.ActionCancel)},
+		"again":    {backward, apply(job.ActionRetry), applyTo(keys/2, job.ActionCancel)}, // of some jobs that have a key, and others that take theirs
 		"priority": {backward, apply(job.ActionPriority(3))},
 		"run":      {insert(false, time.Millisecond), run},
 	} {
@@ -114,5 +116,48 @@ func TestKeysAreLockedInOneOrder(t *testing.T) {
 				t.Errorf("%d deadlocks, %v", n, err)
 			}
 		})
+	}
+}
+
+// TestRetryTakesKeysBeforeItLocksOthers: a transaction that has taken a free key can still lock one that is held, while an action waits for the former
+// to run a finished job again, and would make the queued holder of the latter due.
+func TestRetryTakesKeysBeforeItLocksOthers(t *testing.T) {
+	ctx, url := t.Context(), database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	finished, queued := newJob(t, job.Unique("a")), newJob(t, job.Unique("b"), job.In(time.Hour))
+	insertKeyed(t, s, finished, queued)
+	if done, err := s.Apply(ctx, job.Filter{IDs: []job.ID{finished.ID}, Limit: 1}, job.ActionCancel); err != nil || done.Changed != 1 {
+		t.Fatalf("cancel: %+v, %v", done, err)
+	}
+	tx := pgxTx(t, s, url)
+	err := meanwhile.Run(ctx, func(ctx context.Context) error {
+		if _, err := tx.Insert(ctx, newJob(t, job.Unique("a"))); err != nil {
+			return err
+		}
+		retry := meanwhile.Go(ctx, func(ctx context.Context) error {
+			done, err := s.Apply(ctx, job.Filter{Limit: 10}, job.ActionRetry)
+			if want := (job.ActionResult{Changed: 1, Conflicts: 1}); err == nil && done != want {
+				t.Errorf("retry: %+v, want %+v", done, want)
+			}
+			return err
+		})
+		waits := "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+		for n := 0; n == 0; {
+			select {
+			case <-retry.Done():
+				return errors.New("the action has not waited for the key")
+			default:
+			}
+			if err := pool.QueryRow(ctx, waits).Scan(&n); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Insert(ctx, newJob(t, job.Debounce("b", time.Hour, time.Hour))); err != nil {
+			return err
+		}
+		return tx.commit()
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -1,20 +1,42 @@
--- Makes the queued jobs that were found due now, and queues the finished ones again, unless their unique key is held by another job; of several jobs
+-- Makes the queued jobs that were listed due now, and queues the finished ones again, unless their unique key is held by another job; of several jobs
 -- with one key the newest gets it. With $21 they get all their attempts again. $20 are the states in which the action applies. How often a job was
--- released is the last entry of its detail.
+-- released is the last entry of its detail. Keys that no job has are taken before others are locked, as inserts do: in another order the two could
+-- deadlock, see apply_found. A key that was free, and was taken before it was locked, is no conflict: the job is searched for again.
 , archived as materialized (
     select id, unique_key from meanwhile.finished
-    where id = any (array(select id from found where state not in ('queued', 'running') and state = any ($20)))
+    where id = any (array(select id from listed where state not in ('queued', 'running') and state = any ($20)))
     order by id for update
 ), wanted as materialized (
-    select distinct on (a.unique_key) a.unique_key, a.id
+    select distinct on (a.unique_key) a.unique_key, a.id, k.id = a.id or k.free_at <= now() as open
     from archived a left join meanwhile.unique_keys k on k.key = a.unique_key
     where a.unique_key is not null
     order by a.unique_key, (k.id is not distinct from a.id) desc, a.id desc
-), keyed as (
-    insert into meanwhile.unique_keys as k (key, id)
-    select unique_key, id from wanted
-    on conflict (key) do update set id = excluded.id, free_at = null where k.id = excluded.id or k.free_at <= now()
+), taken as (
+    insert into meanwhile.unique_keys (key, id) select unique_key, id from wanted order by unique_key
+    on conflict (key) do nothing
+    returning id
+), locked as materialized (
+    select k.key, j.id
+    from (
+        select id, unique_key from wanted where open
+        union all
+        select id, unique_key from meanwhile.queued
+        where id = any (array(select id from listed where state = 'queued' and state = any ($20))) and unique_key is not null
+        order by unique_key
+    ) j
+    cross join lateral (
+        select key from meanwhile.unique_keys where key = j.unique_key and (id = j.id or free_at <= now()) for update
+    ) k
+    where (select count(*) from taken) >= 0
+), found as materialized (
+    select id, state from listed where (select count(*) from locked) >= 0
+), given as (
+    update meanwhile.unique_keys k set id = w.id, free_at = null
+    from wanted w join locked l on l.key = w.unique_key and l.id = w.id
+    where k.key = w.unique_key
     returning k.id
+), keyed as (
+    select id from taken union all select id from given
 ), gone as (
     delete from meanwhile.finished
     where id = any (array(select id from archived where unique_key is null union all select id from keyed))
@@ -39,7 +61,7 @@
 ), changed as (
     select id, queue from gone union all select id, queue from waiting
 ), conflicts as (
-    select id from archived where unique_key is not null except all select id from keyed
+    select id from archived where unique_key is not null except select id from keyed except select id from wanted where open
 ), woken as (
     select distinct queue from changed
 )
