@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"strings"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
 // TestPlans: whatever the server knew of the tables when a connection called the functions first, what it keeps walks along
@@ -261,6 +264,57 @@ func TestPlanOfRetrying(t *testing.T) {
 	}
 	if len(read) != 1 || !strings.Contains(read[0], "using queued_failed") {
 		t.Errorf("the queued jobs are read by %q, want their index queued_failed alone\n%s", read, strings.Join(lines, "\n"))
+	}
+}
+
+// TestPlanOfActions: an action on jobs with unique keys finds each of these along the index, and reads none of other jobs.
+func TestPlanOfActions(t *testing.T) {
+	const jobs, few = 3000, 100
+	config, err := pgxpool.ParseConfig(database(t, server()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(config.ConnConfig.RuntimeParams, map[string]string{
+		"session_preload_libraries": "auto_explain", "auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on", "auto_explain.log_timing": "off",
+		"client_min_messages": "log",
+	})
+	var mu sync.Mutex
+	var plan string
+	config.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		mu.Lock()
+		defer mu.Unlock()
+		if strings.Contains(n.Message, "CTE found") {
+			plan = n.Message[strings.Index(n.Message, "(cost="):]
+		}
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	s, err := postgres.New(t.Context(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := make([]*job.Job, jobs)
+	for i := range all {
+		all[i] = newJob(t, job.Unique(fmt.Sprint("key ", i)))
+	}
+	insertKeyed(t, s, all...)
+	for _, action := range []job.Action{job.ActionCancel, job.ActionRetry, job.ActionDiscard, job.ActionDelete} {
+		done, err := s.Apply(t.Context(), job.Filter{Limit: few}, action)
+		if err != nil || done.Changed != few {
+			t.Fatalf("%s: %+v, %v", action, done, err)
+		}
+		mu.Lock()
+		if bad := regexp.MustCompile(`on unique_keys.*(rows=[1-9]\d{3,} |loops=[1-9]\d{3,}\))|Rows Removed by .*: \d{4,}`).FindString(plan); bad != "" || plan == "" {
+			t.Errorf("%s of %d jobs has %q in its plan:\n%s", action, few, bad, plan)
+		}
+		mu.Unlock()
 	}
 }
 
