@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -272,6 +273,45 @@ func TestFailuresInAScopeThatGoexitEnds(t *testing.T) {
 					t.Errorf("got %v, want %s…", err, c.want)
 				}
 			})
+		})
+	}
+}
+
+// Around a root scope there is none that it could leave that to: it is logged.
+func TestFailuresInARootThatGoexitEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		fail func(ctx context.Context) error
+		want string
+	}{
+		"a failure": {fails(errors.New("first")), `level=ERROR msg="what failed in a scope that runtime.Goexit has ended" task=run error="task run/a: first"` + "\n"},
+		"none":      {fails(nil), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			before := slog.Default()
+			slog.SetDefault(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.TimeKey {
+					return slog.Attr{}
+				}
+				return a
+			}})))
+			defer slog.SetDefault(before)
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					_ = Run(ctx, func(ctx context.Context) error {
+						a := Go(ctx, test.fail, Name("a"))
+						<-a.Done()
+						runtime.Goexit()
+						return nil
+					})
+				}()
+				<-done
+			})
+			if got := log.String(); got != test.want {
+				t.Errorf("the log has %q, want %q", got, test.want)
+			}
 		})
 	}
 }

@@ -2,6 +2,7 @@ package scope
 
 import (
 	"context"
+	"log/slog"
 	"runtime/pprof"
 	"slices"
 	"time"
@@ -74,11 +75,15 @@ func (s *Scope) call(fn func(context.Context) error) (err error) {
 }
 
 // passOnFailures makes the failures below n ones of the task that it is in, when Goexit, which that meets by itself, keeps Run from
-// returning them.
+// returning them. Those of a root are logged.
 func (n *Node) passOnFailures() {
 	f := n.failures()
 	f.errs = slices.DeleteFunc(slices.Clone(f.errs), func(err error) bool { return err == ErrGoexit })
-	if err := f.Join(); err != nil && n.Parent != nil {
+	switch err := f.Join(); {
+	case err == nil:
+	case n.Parent == nil:
+		slog.Error("what failed in a scope that runtime.Goexit has ended", "task", n.Path(), "error", err)
+	default:
 		n.Parent.FailLater(err)
 	}
 }
