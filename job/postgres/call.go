@@ -24,6 +24,7 @@ const (
 	codeNoSchema       = "3F000"
 	codeUnique         = "23505"
 	codeCanceled       = "57014"
+	codeLocked         = "55P03"
 	codeTooManyClients = "53300"
 )
 

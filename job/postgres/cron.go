@@ -31,7 +31,7 @@ func (s *Store) Tick(ctx context.Context, t job.Tick) (ticked bool, err error) {
 			if err != nil || len(done) == 0 {
 				return err
 			}
-			ids, err := insertJobs(ctx, s, r, []*job.Job{t.Job})
+			ids, err := insertBriefly(ctx, s, r, []*job.Job{t.Job})
 			if err == nil && ids[0] != t.Job.ID {
 				_, err = r.ids(ctx, s.sql("cron_held"), t.Cron)
 			}

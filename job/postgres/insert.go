@@ -161,6 +161,27 @@ func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job
 	return ids, meetHolders(ctx, s, r, jobs, ids)
 }
 
+// An inserter is insertJobs, or insertBriefly.
+type inserter func(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job.ID, error)
+
+// lockTimeout is how long outcomes, and ticks of crons, wait for a transaction of the user's that holds the unique key of a job which is inserted with
+// them. It is longer than the server takes to detect a deadlock.
+const lockTimeout = 3 * time.Second
+
+// insertBriefly is insertJobs with lockTimeout, for a transaction that other work waits for.
+func insertBriefly(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job.ID, error) {
+	if slices.ContainsFunc(jobs, isKeyed) {
+		if _, err := r.ids(ctx, s.sql("lock_timeout"), lockTimeout.Milliseconds()); err != nil {
+			return nil, err
+		}
+	}
+	ids, err := insertJobs(ctx, s, r, jobs)
+	if codeOf(err) == codeLocked {
+		err = fmt.Errorf("an open transaction has the unique key of a job to insert: %w", err)
+	}
+	return ids, err
+}
+
 // insertRows inserts jobs.
 func insertRows(ctx context.Context, s *Store, r runner, jobs []*job.Job) error {
 	if len(jobs) == 0 {

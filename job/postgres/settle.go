@@ -29,7 +29,7 @@ func (s *Store) Settle(ctx context.Context, session job.Session, given ...job.Ou
 			return err
 		}
 		return s.inTx(ctx, func(r pgxRunner) error {
-			lost, err = settleAll(ctx, s, r, session, o)
+			lost, err = settleAll(ctx, s, r, session, o, insertBriefly)
 			return err
 		})
 	})
@@ -98,7 +98,7 @@ func (o outcomes) dueQueues() []string {
 }
 
 // settleAll writes outcomes and their effects on lanes, and inserts the follow-ups of those that are not lost. It needs a transaction.
-func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o outcomes) ([]job.ID, error) {
+func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o outcomes, insert inserter) ([]job.ID, error) {
 	if len(o.laned) > 0 {
 		if err := settleLanes(ctx, s, r, session, o.laned); err != nil {
 			return nil, err
@@ -110,7 +110,7 @@ func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o o
 	}
 	then, err := job.FollowUps(o.given, lost)
 	if err == nil && len(then) > 0 {
-		_, err = insertJobs(ctx, s, r, then)
+		_, err = insert(ctx, s, r, then)
 	}
 	return lost, err
 }

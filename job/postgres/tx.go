@@ -48,7 +48,7 @@ func (t *ownTx) Settle(ctx context.Context, session job.Session, given ...job.Ou
 		return nil, err
 	}
 	err = t.do(ctx, "settle jobs", append(o.dueQueues(), t.s.laned.freed(o)...), func(ctx context.Context) error {
-		lost, err = settleAll(ctx, t.s, t.r, session, o)
+		lost, err = settleAll(ctx, t.s, t.r, session, o, insertJobs)
 		return err
 	})
 	return lost, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -251,5 +252,39 @@ func TestTxWithAUniqueKeyDelaysOnlyKeys(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTxWithAUniqueKeyDelaysOutcomesLittle: an outcome is followed by a job with a unique key, or a cron ticks with one, that a transaction of the
+// user's has. The error says why the store does not take it, long before the call is over: the worker has other outcomes to write.
+func TestTxWithAUniqueKeyDelaysOutcomesLittle(t *testing.T) {
+	t.Parallel()
+	ctx, url := t.Context(), database(t, server())
+	s := open(t, url)
+	insertSome(t, s)
+	held := claim(t, s, 1)[0]
+	held.State = job.Completed
+	tx := pgxTx(t, s, url)
+	if _, err := tx.Insert(ctx, newJob(t, job.Unique("key"))); err != nil {
+		t.Fatal(err)
+	}
+	settle := func() error {
+		_, err := s.Settle(ctx, 1, job.Outcome{Job: held, Then: []*job.Job{newJob(t, job.Unique("key"))}})
+		return err
+	}
+	tick := func() error {
+		_, err := s.Tick(ctx, job.Tick{Cron: "c", Spec: "@hourly", At: time.Now(), Job: newJob(t, job.Unique("key"))})
+		return err
+	}
+	for name, call := range map[string]func() error{"settle": settle, "tick": tick} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), "an open transaction has the unique key of a job") {
+			t.Errorf("%s: %v, want an error that says who has the key", name, err)
+		}
+	}
+	if err := tx.commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(settle(), tick()); err != nil {
+		t.Error(err)
 	}
 }
