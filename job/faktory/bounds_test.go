@@ -2,10 +2,12 @@ package faktory_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -47,6 +49,62 @@ func TestSilentTLSConnectionsAreLimited(t *testing.T) {
 		p := &peer{TB: t, socket: third, reader: bufio.NewReader(third)}
 		if hi, err := p.read(); err != nil || !strings.HasPrefix(hi, "+HI") {
 			t.Errorf("then a connection got %q, %v", hi, err)
+		}
+	})
+}
+
+// TestStrangersDoNotFillTheLog has a hundred connections fail in the handshake of TLS, and a hundred with a wrong password.
+func TestStrangersDoNotFillTheLog(t *testing.T) {
+	web := httptest.NewTLSServer(nil)
+	web.Close()
+	secure := &tls.Config{Certificates: web.TLS.Certificates, MinVersion: tls.VersionTLS12}
+	for _, test := range []struct {
+		message string
+		config  faktory.Config
+		connect func(n *node)
+	}{
+		{"a TLS handshake failed", faktory.Config{TLS: secure}, func(n *node) { _, _ = io.WriteString(n.pipe(), "HELLO {}\r\n") }},
+		{"a TLS handshake failed", faktory.Config{TLS: secure}, func(n *node) { n.pipe() }}, // which is silent
+		{"a client has a wrong password", faktory.Config{Password: "correct horse"}, func(n *node) { _, _ = io.WriteString(n.open().socket, "HELLO {}\r\n") }},
+	} {
+		inBubble(t, func(b *bubble) {
+			var log bytes.Buffer
+			test.config.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			n := b.serve(test.config)
+			connect := func(times int) string {
+				log.Reset()
+				for range times {
+					test.connect(n)
+				}
+				time.Sleep(10 * time.Second) // the silent are given up
+				return log.String()
+			}
+			if got := connect(100); strings.Count(got, test.message) != 10 {
+				t.Errorf("of a hundred connections the log has, want ten lines %q:\n%s", test.message, got)
+			}
+			time.Sleep(time.Minute)
+			if got := connect(1); strings.Count(got, test.message) != 1 || !strings.Contains(got, "omitted=90") {
+				t.Errorf("of one more it has, want a line %q with omitted=90:\n%s", test.message, got)
+			}
+		})
+	}
+}
+
+// A server that stops while a client is in the handshake of TLS has nothing to report.
+func TestHandshakeWhileTheServerStops(t *testing.T) {
+	web := httptest.NewTLSServer(nil)
+	web.Close()
+	inBubble(t, func(b *bubble) {
+		var log bytes.Buffer
+		n := b.serve(faktory.Config{
+			TLS:    &tls.Config{Certificates: web.TLS.Certificates, MinVersion: tls.VersionTLS12},
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		n.pipe()
+		synctest.Wait()
+		n.stop()
+		if log.Len() > 0 {
+			t.Errorf("it logs %s", &log)
 		}
 	})
 }

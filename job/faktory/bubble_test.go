@@ -2,6 +2,7 @@ package faktory_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func inBubble(t *testing.T, test func(b *bubble)) {
 
 func (b *bubble) serve(c faktory.Config) *node {
 	b.Helper()
-	c.Store, c.Logger = b.store, slog.New(slog.DiscardHandler)
+	c.Store, c.Logger = b.store, cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	server, err := faktory.New(c)
 	if err != nil {
 		b.Fatal(err)

@@ -43,8 +43,13 @@ func (s *Server) handle(ctx, work context.Context, socket net.Conn) {
 		return
 	}
 	defer s.leave(c)
-	if secure != nil && shakeHands(ctx, secure) != nil {
-		return
+	if secure != nil {
+		if err := shakeHands(ctx, secure); err != nil {
+			if ctx.Err() == nil {
+				s.handshakes.Warn(s.config.Logger, "faktory: a TLS handshake failed", "address", socket.RemoteAddr().String(), "error", err)
+			}
+			return
+		}
 	}
 	defer c.forget()
 	if err := c.greet(ctx); err != nil {

@@ -59,8 +59,9 @@ func (c *conn) greet(ctx context.Context) error {
 	}
 	h, err := c.readHello(ctx)
 	if err == nil && c.server.config.Password != "" && !rightHash(h.Hash, c.server.config.Password, salt) {
-		c.server.config.Logger.Warn("faktory: a client has a wrong password", "address", c.socket.RemoteAddr().String())
-		c.server.guesses.wrong(ctx, c.socket.RemoteAddr().String())
+		address := c.socket.RemoteAddr().String()
+		c.server.passwords.Warn(c.server.config.Logger, "faktory: a client has a wrong password", "address", address)
+		c.server.guesses.wrong(ctx, address)
 		err = refuse("Invalid password")
 	}
 	if err != nil {

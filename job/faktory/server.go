@@ -25,6 +25,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/group"
+	"github.com/meanwhile-go/meanwhile/internal/loglimit"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -71,6 +72,8 @@ type Server struct {
 	clients clients
 	guesses guesses
 	large   chan struct{} // one for each line that is longer than most
+
+	handshakes, passwords loglimit.Limit // those that fail, of whoever connects
 
 	commands atomic.Int64
 	failures atomic.Int64

@@ -5,7 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -152,7 +152,7 @@ func (p *plan) listen(ctx context.Context, listener net.Listener, handler http.H
 		WriteTimeout:      requestTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    mostHeader,
-		ErrorLog:          slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn),
+		ErrorLog:          log.New(&errorLog{logger: p.logger}, "", 0),
 	}
 	server.RegisterOnShutdown(stop)
 	meanwhile.Go(ctx, func(ctx context.Context) error {
