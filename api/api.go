@@ -99,6 +99,8 @@ const (
 	shortTime = 30 * time.Second
 	longTime  = 10 * time.Minute // what may be about many jobs
 	writeTime = 10 * time.Second // for what is written afterwards
+	// What is left of the body of a refused request.
+	readOnTime = 5 * time.Second
 )
 
 // A route is what is done at a method and a path.

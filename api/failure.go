@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/internal/problem"
 	"github.com/meanwhile-go/meanwhile/job"
@@ -51,7 +53,18 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if refused.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
 	}
+	readOn(w, r)
 	problem.Write(w, refused.status, refused.detail, more)
+}
+
+// readOn reads what the client still sends, as far as it is as much as a request may have and comes soon. A client that reads no answer before it has
+// sent all, as those of Python's standard library, would get none: net/http closes the connection when much is left.
+func readOn(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Expect") != "" { // it waits for leave to send
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readOnTime))
+	_, _ = io.CopyN(io.Discard, r.Body, mostBulk)
 }
 
 // explain returns what to tell the client, nil for what is not its business.
