@@ -1,6 +1,7 @@
 package dash_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -124,6 +125,22 @@ func TestCronPage(t *testing.T) {
 	has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "The cron is paused.", "<h1>Cron nightly", "none while it is paused")
 	has(t, get(t, h, "/crons"), http.StatusOK, `"/cron?name=nightly"`)
 	has(t, get(t, h, "/cron?name=none"), http.StatusNotFound, "There is no cron")
+}
+
+// TestLastRunOfAResumedCron: it is that of the last job, and not when the cron was resumed.
+func TestLastRunOfAResumedCron(t *testing.T) {
+	s, at := memory.New(), time.Now().Add(-7*time.Hour-time.Minute)
+	j := enqueue(t, memory.New(), "report", `{}`, 1)[0]
+	binary.BigEndian.PutUint64(j.ID[:8], uint64(at.UnixMilli())<<16|7<<12) // made then
+	if done, err := s.Tick(t.Context(), job.Tick{Cron: "nightly", Spec: "0 3 * * * UTC", At: at, Next: at.Add(24 * time.Hour), Job: j}); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	h := dash.New(dash.Config{Store: s})
+	post(t, h, "/crons", "action", "pause", "cron", "nightly")
+	post(t, h, "/crons", "action", "resume", "cron", "nightly")
+	for _, page := range []string{"/crons", "/cron?name=nightly"} {
+		has(t, get(t, h, page), http.StatusOK, j.ID.String()+`"`, ">7 h ago</time>")
+	}
 }
 
 // TestDueCron: a cron that has not run when it should have is due, and did not run next.

@@ -214,7 +214,8 @@ type OperatorStore interface {
 	// Crons returns the crons that were ever noted, by name. Those not noted for 30 days are removed by Prune.
 	Crons(ctx context.Context) ([]CronInfo, error)
 
-	// PauseCron stops the ticks of a cron, or resumes them; it returns an error for a cron that was never noted.
+	// PauseCron stops the ticks of a cron, or resumes them; it returns an error for a cron that was never noted. A cron that is resumed skips the ticks of
+	// its pause, whichever worker has it then: Last is the time of the call, unless it is later.
 	PauseCron(ctx context.Context, name string, paused bool) error
 
 	// Audit appends entries to the audit log, all or none, in order. The store sets N, which grows, and Time if it is zero. It keeps the
@@ -343,7 +344,7 @@ type Tick struct {
 type CronInfo struct {
 	Name   string    `json:"name"`
 	Spec   string    `json:"spec"`
-	Last   time.Time `json:"last"` // the last tick, or when it was first noted
+	Last   time.Time `json:"last"` // the last tick, or when it was first noted, or resumed since
 	Next   time.Time `json:"next"`
 	Paused bool      `json:"paused"`
 	Job    ID        `json:"job,omitzero"` // enqueued by the last tick

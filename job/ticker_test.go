@@ -175,6 +175,28 @@ func TestCatchUpOfWorkersThatOverlap(t *testing.T) {
 	}
 }
 
+// TestNothingIsCaughtUpOfAPause: the ticks of a pause are skipped, by a worker that runs meanwhile and by one that starts when it is over.
+func TestNothingIsCaughtUpOfAPause(t *testing.T) {
+	for _, policy := range []job.CatchUp{job.CatchUpLast, job.CatchUpNone, job.CatchUpAll} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newCronRig(t, policy)
+			pause := func(paused bool) {
+				if err := r.store.PauseCron(r.ctx, "c", paused); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.workUntil(r.store, 12)
+			pause(true)
+			r.workUntil(r.store, 22)
+			r.until(33)
+			pause(false)
+			r.until(34)
+			r.workUntil(r.store, 41)
+			r.wantTicks(5, 10, 35, 40)
+		})
+	}
+}
+
 // TestCatchUpAfterAnOutage has a store that takes no ticks for fifty seconds, while the worker runs: the newest tick of that time is
 // late, those before it were overtaken.
 func TestCatchUpAfterAnOutage(t *testing.T) {

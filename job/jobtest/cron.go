@@ -83,23 +83,51 @@ var cronPromises = []promise{
 		if err := f.PauseCron(f.ctx, "c", true); err == nil {
 			f.Error("pause of a cron that was never noted returned no error")
 		}
-		f.tick(false, job.Tick{Cron: "c", Spec: "s", At: cronTime(0), Next: cronTime(1)})
+		at := f.hours()
+		f.tick(false, job.Tick{Cron: "c", Spec: "s", At: at(-2), Next: at(-1)})
 		f.pauseCron("c", true)
-		f.tick(false, job.Tick{Cron: "c", Spec: "s", At: cronTime(1), Next: cronTime(2), Job: f.job()})
-		if c := f.cron("c"); !c.Paused || !c.Last.Equal(cronTime(0)) || c.Job != (job.ID{}) {
+		f.tick(false, job.Tick{Cron: "c", Spec: "s", At: at(-1), Next: at(0), Job: f.job()})
+		if c := f.cron("c"); !c.Paused || !c.Last.Equal(at(-2)) || c.Job != (job.ID{}) {
 			f.Errorf("cron is %+v", c)
 		}
-		f.tick(false, job.Tick{Cron: "c", Spec: "s", Next: cronTime(2)})
+		f.tick(false, job.Tick{Cron: "c", Spec: "s", Next: at(0)})
 		if !f.cron("c").Paused {
 			f.Error("noting a cron let it go on")
 		}
 		f.pauseCron("c", false)
 		j := f.job()
-		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: cronTime(2), Next: cronTime(3), Job: j})
+		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: at(1), Next: at(2), Job: j}) // by a clock that is ahead
 		if f.cron("c").Paused {
 			f.Error("the cron is still paused")
 		}
 		f.due(j)
+	}},
+	{"a cron that is resumed has no ticks of its pause", func(f *fixture) {
+		at := f.hours()
+		first := f.job()
+		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: at(-3), Next: at(-2), Job: first})
+		f.pauseCron("c", false) // which it is not
+		if c := f.cron("c"); !c.Last.Equal(at(-3)) {
+			f.Errorf("cron is %+v, want the last tick at %v", c, at(-3))
+		}
+		f.pauseCron("c", true)
+		f.pauseCron("c", true)
+		f.pauseCron("c", false)
+		c := f.cron("c")
+		f.near("last", c.Last, f.now())
+		if c.Paused || c.Job != first.ID {
+			f.Errorf("cron is %+v, want the job of its last tick, %v", c, first.ID)
+		}
+		f.tick(false, job.Tick{Cron: "c", Spec: "s", At: at(-2), Next: at(-1), Job: f.job()})
+		f.tick(false, job.Tick{Cron: "c", Spec: "s", At: at(-1), Next: at(1), Job: f.job()})
+		j := f.job()
+		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: at(1), Next: at(2), Job: j}) // by a clock that is ahead
+		f.pauseCron("c", true)
+		f.pauseCron("c", false)
+		if c := f.cron("c"); !c.Last.Equal(at(1)) || c.Job != j.ID {
+			f.Errorf("cron is %+v, want the last tick at %v", c, at(1))
+		}
+		f.due(first, j)
 	}},
 	{"a tick whose unique key is held counts without a job", func(f *fixture) {
 		holder := f.insertNew(job.Unique("a"))
@@ -161,6 +189,12 @@ var cronPromises = []promise{
 
 // cronTime is the i-th time of a cron.
 func cronTime(i int) time.Time { return time.Date(2026, 10, 25, i, 0, 0, 0, time.UTC) }
+
+// hours returns a function for the time in so many hours from now.
+func (f *fixture) hours() func(n int) time.Time {
+	now := f.now().Truncate(time.Microsecond)
+	return func(n int) time.Time { return now.Add(time.Duration(n) * time.Hour) }
+}
 
 func (f *fixture) tick(want bool, t job.Tick) {
 	f.Helper()

@@ -68,6 +68,19 @@ var cronFaults = []fault{
 		}
 	}},
 	{name: "a paused cron ticks", noticed: []string{"a paused cron does not tick"}, apply: func(b *broken) { b.cron = func(string, bool) error { return nil } }},
+	{name: "a resumed cron has missed the ticks of its pause", noticed: []string{"a cron that is resumed has no ticks of its pause"}, apply: func(b *broken) {
+		paused := map[string]bool{}
+		b.cron = func(name string, pause bool) error {
+			paused[name] = pause
+			return nil
+		}
+		b.tick = func(ctx context.Context, t job.Tick) (bool, error) {
+			if paused[t.Cron] && t.Job != nil {
+				return false, nil
+			}
+			return b.Store.Tick(ctx, t)
+		}
+	}},
 
 	{name: "prune ignores the retention", noticed: []string{"prune deletes what is older than its retention"}, apply: pruneAs(func(all map[job.State]time.Duration, _ *int) {
 		for state := range all {

@@ -64,13 +64,17 @@ func (s *Store) Crons(ctx context.Context) ([]job.CronInfo, error) {
 
 // PauseCron stops the ticks of a cron, or resumes them.
 func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
-	if _, err := s.enter(ctx, "pause cron "+name); err != nil {
+	now, err := s.enter(ctx, "pause cron "+name)
+	if err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
 	c := s.crons[name]
 	if c == nil {
 		return fmt.Errorf("pause cron %s: no worker has reported it", name)
+	}
+	if c.Paused && !paused && c.Last.Before(now) {
+		c.Last = now
 	}
 	c.Paused = paused
 	return nil

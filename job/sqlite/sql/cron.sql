@@ -16,7 +16,7 @@ update meanwhile_cron set noted = ?2 where name = ?1
 select name, spec, last, next, paused, job, noted from meanwhile_cron order by name
 
 -- name: cron_pause
-update meanwhile_cron set paused = ?2 where name = ?1
+update meanwhile_cron set last = case when paused and not ?2 then max(ifnull(last, 0), ?3) else last end, paused = ?2 where name = ?1
 
 -- name: cron_prune
 delete from meanwhile_cron where noted < ?1

@@ -29,7 +29,7 @@ func (*Crons) Run(c *Command, streams probe.Streams) error {
 			}
 			last, next := "", ""
 			if cron.Job != (job.ID{}) {
-				last = ago(now.Sub(cron.Last))
+				last = ago(now.Sub(cron.Job.Time())) // Last may be when the cron was resumed
 			}
 			if !cron.Next.IsZero() && !cron.Paused {
 				next = in(cron.Next.Sub(now))
