@@ -76,8 +76,9 @@ func (w *Worker) SetQueues(queues ...QueueConfig) error {
 	return w.change("queues", func(l *workload) (*workload, error) { return newWorkload(l.concurrency, queues, cronsOf(l.crons)) })
 }
 
-// SetCrons changes the crons that this worker enqueues jobs for, none to a thousand. A cron that is new, or has another spec, begins with its next
-// tick; one with the same name and spec as before goes on. Jobs that were enqueued stay. It may be called at any time.
+// SetCrons changes the crons that this worker enqueues jobs for, none to a thousand. A cron that no worker has reported before, or that has another
+// spec, begins with its next tick; one with the same name and spec as before goes on; one that comes back has missed ticks, see [CatchUp]. Jobs that
+// were enqueued stay. It may be called at any time.
 func (w *Worker) SetCrons(crons ...Cron) error {
 	return w.change("crons", func(l *workload) (*workload, error) { return newWorkload(l.concurrency, l.given, crons) })
 }

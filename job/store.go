@@ -113,7 +113,7 @@ type WorkerStore interface {
 	Wait(ctx context.Context, queues ...string) error
 
 	// Tick enqueues a job for a time of a cron: it inserts the job of t and notes t.At as the last tick, unless the cron
-	// is paused or its last tick is at t.At or later. It reports whether it did; if the unique key is held, the tick counts without a job. A job
+	// is paused or its last tick is at t.At or later. It reports whether it did; if the unique key is held, the tick counts, with the job that holds it. A job
 	// without t.At is an error. Without a job it notes the cron: Spec and Next, and Last if there is none yet, which is then the time of the call,
 	// or t.At if that is set.
 	Tick(ctx context.Context, t Tick) (bool, error)
@@ -347,6 +347,6 @@ type CronInfo struct {
 	Last   time.Time `json:"last"` // the last tick, or when it was first noted, or resumed since
 	Next   time.Time `json:"next"`
 	Paused bool      `json:"paused"`
-	Job    ID        `json:"job,omitzero"` // enqueued by the last tick
+	Job    ID        `json:"job,omitzero"` // that the last tick enqueued, or that had its unique key
 	Noted  time.Time `json:"noted"`        // when a worker reported it last, by the store's clock
 }

@@ -192,15 +192,13 @@ func (r *run) tickDue(ctx context.Context, c *cronState, now time.Time) error {
 
 func (r *run) tick(ctx context.Context, c *cronState, at time.Time) error {
 	j, err := c.makeJob(at)
-	if err != nil || j == nil {
-		if err != nil {
-			r.config.Logger.Error("job: a cron could not make its job: the tick is left out", "cron", c.Name, "at", at, "error", err)
-		}
-		return nil
+	if err != nil {
+		r.config.Logger.Error("job: a cron could not make its job: the tick is left out", "cron", c.Name, "at", at, "error", err)
 	}
 	call, cancel := context.WithTimeout(ctx, r.callTimeout())
 	defer cancel()
-	ours, err := r.store.Tick(call, Tick{Cron: c.Name, Spec: c.schedule.String(), At: at, Next: c.schedule.next(at), Job: j})
+	tick := Tick{Cron: c.Name, Spec: c.schedule.String(), At: at, Next: c.schedule.next(at), Job: j} // which without a job notes Next
+	ours, err := r.store.Tick(call, tick)
 	if ours {
 		r.observe(Event{Kind: CronTicked, Job: j, Cron: c.Name})
 	}

@@ -130,6 +130,27 @@ func (r *cronRig) wantTicks(want ...int) {
 	}
 }
 
+// TestNextOfATickWithoutAJob: a cron that leaves out its ticks is not late.
+func TestNextOfATickWithoutAJob(t *testing.T) {
+	for name, none := range map[string]func(time.Time) (*job.Job, error){
+		"nil":      func(time.Time) (*job.Job, error) { return nil, nil },
+		"an error": func(time.Time) (*job.Job, error) { return nil, errors.New("none today") },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newCronRig(t, job.CatchUpLast)
+			r.config.Crons[0].Job = none
+			r.startWorker(r.store, r.config)
+			r.until(33)
+			crons, err := r.store.Crons(r.ctx)
+			if err != nil || len(crons) != 1 || !crons[0].Next.Equal(r.begun.Add(35*time.Second)) || !crons[0].Last.Equal(r.begun) {
+				t.Errorf("%s: after 33 s the crons are %+v, %v; want the next tick 35 s after %v", name, crons, err, r.begun)
+			}
+			r.wantTicks()
+			r.end()
+		})
+	}
+}
+
 // TestCatchUpAfterADeployment has no worker for fifty seconds.
 func TestCatchUpAfterADeployment(t *testing.T) {
 	for policy, want := range map[job.CatchUp][]int{

@@ -129,12 +129,12 @@ var cronPromises = []promise{
 		}
 		f.due(first, j)
 	}},
-	{"a tick whose unique key is held counts without a job", func(f *fixture) {
+	{"a tick whose unique key is held counts, and has the job that holds it", func(f *fixture) {
 		holder := f.insertNew(job.Unique("a"))
 		j := f.job(job.Unique("a"))
 		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: cronTime(0), Next: cronTime(1), Job: j})
-		if c := f.cron("c"); !c.Last.Equal(cronTime(0)) || c.Job == j.ID {
-			f.Errorf("cron is %+v", c)
+		if c := f.cron("c"); !c.Last.Equal(cronTime(0)) || c.Job != holder.ID {
+			f.Errorf("cron is %+v, want the job %v", c, holder.ID)
 		}
 		f.due(holder)
 	}},

@@ -61,7 +61,7 @@ var cronFaults = []fault{
 			return b.Store.Tick(ctx, t)
 		}
 	}},
-	{name: "a tick whose key is held fails", noticed: []string{"a tick whose unique key is held counts without a job"}, apply: func(b *broken) {
+	{name: "a tick whose key is held fails", noticed: []string{"a tick whose unique key is held counts, and has the job that holds it"}, apply: func(b *broken) {
 		b.tick = func(ctx context.Context, t job.Tick) (bool, error) {
 			ok, err := b.Store.Tick(ctx, t)
 			return ok && (t.Job == nil || b.stored(ctx, t.Job.ID) != nil), err

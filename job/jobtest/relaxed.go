@@ -44,7 +44,7 @@ var relaxed = map[Relaxation][]string{
 	},
 	UniqueInParts: {
 		"of what follows, a job whose unique key is held is left out",
-		"a tick whose unique key is held counts without a job",
+		"a tick whose unique key is held counts, and has the job that holds it",
 	},
 	LimitsFirst: {
 		"limits are raised, lowered and removed at once",

@@ -41,10 +41,7 @@ func (s *Store) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	if s.jobs[t.Job.ID] != nil {
 		return false, fmt.Errorf("tick cron %s: job %v is there already", t.Cron, t.Job.ID)
 	}
-	c.Spec, c.Last, c.Next, c.Job = t.Spec, t.At, t.Next, job.ID{}
-	if id := s.insert(t.Job, now); id == t.Job.ID {
-		c.Job = id
-	}
+	c.Spec, c.Last, c.Next, c.Job = t.Spec, t.At, t.Next, s.insert(t.Job, now)
 	return true, nil
 }
 

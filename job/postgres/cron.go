@@ -33,7 +33,7 @@ func (s *Store) Tick(ctx context.Context, t job.Tick) (ticked bool, err error) {
 			}
 			ids, err := insertBriefly(ctx, s, r, []*job.Job{t.Job})
 			if err == nil && ids[0] != t.Job.ID {
-				_, err = r.ids(ctx, s.sql("cron_held"), t.Cron)
+				_, err = r.ids(ctx, s.sql("cron_held"), t.Cron, [16]byte(ids[0]))
 			}
 			ticked = err == nil
 			return err

@@ -42,11 +42,7 @@ func (t *txn) tick(tick job.Tick) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var inserted any
-	if ids[0] == tick.Job.ID {
-		inserted = tick.Job.ID[:]
-	}
-	_, err = t.exec(statement("cron_tick"), tick.Cron, tick.Spec, micros(tick.Next), micros(tick.At), t.now, inserted)
+	_, err = t.exec(statement("cron_tick"), tick.Cron, tick.Spec, micros(tick.Next), micros(tick.At), t.now, ids[0][:])
 	return true, err
 }
 

@@ -1,1 +1,1 @@
-update meanwhile.crons set job = null where cron = $1
+update meanwhile.crons set job = $2 where cron = $1

@@ -10,7 +10,6 @@ if #ARGV > 4 then
   call('ZADD', P .. 'crons', int(now), ARGV[1])
   if not counts then return { 'ok', 0 } end
   local id = insert(a)
-  if id ~= a[1] then id = '' end
   call('HSET', key, 'spec', ARGV[2], 'last', ARGV[3], 'next', ARGV[4], 'job', id)
   done()
   return { 'ok', 1 }

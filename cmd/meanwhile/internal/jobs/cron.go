@@ -27,16 +27,24 @@ func (*Crons) Run(c *Command, streams probe.Streams) error {
 				}
 				continue
 			}
-			last, next := "", ""
+			last := ""
 			if cron.Job != (job.ID{}) {
 				last = ago(now.Sub(cron.Job.Time())) // Last may be when the cron was resumed
 			}
-			if !cron.Next.IsZero() && !cron.Paused {
-				next = in(cron.Next.Sub(now))
-			}
-			rows = append(rows, row{cells: []string{cron.Name, cron.Spec, activity(cron.Paused), last, next}})
+			rows = append(rows, row{cells: []string{cron.Name, cron.Spec, activity(cron.Paused), last, nextTick(&cron, now)}})
 		}
 		return c.table(streams, rows, "No worker has reported a cron.", column{title: "CRON", least: 10}, column{title: "SPEC", least: 12},
 			column{title: "STATE"}, column{title: "LAST", right: true}, column{title: "NEXT", right: true})
 	})
+}
+
+// nextTick says when a cron ticks next, or should have.
+func nextTick(c *job.CronInfo, now time.Time) string {
+	switch {
+	case c.Next.IsZero() || c.Paused:
+		return ""
+	case c.Next.Before(now):
+		return "due " + ago(now.Sub(c.Next))
+	}
+	return in(c.Next.Sub(now))
 }
