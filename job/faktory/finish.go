@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/cut"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/retry"
 )
@@ -62,14 +63,11 @@ func (c *conn) fail(ctx context.Context, args []byte) (reply, error) {
 
 // err returns the error by which the attempt has ended, see retriesOf.
 func (f *complaint) err(j *job.Job) error {
-	message := f.Message
-	if len(message) > mostMessage {
-		message = message[:mostMessage]
-	}
+	message := short(f.Message, mostMessage)
 	if f.Type != "" {
-		message = f.Type[:min(len(f.Type), mostErrorType)] + ": " + message
+		message = short(f.Type, mostErrorType) + ": " + message
 	}
-	err := errors.New(strings.ToValidUTF8(message, "\uFFFD"))
+	err := errors.New(message)
 	switch {
 	case j.Meta[metaRetry] == "0":
 		return job.Cancel(err)
@@ -80,6 +78,9 @@ func (f *complaint) err(j *job.Job) error {
 	}
 	return retry.After(err, backoff(j.Used()-1))
 }
+
+// short cuts what a client sent, which is UTF-8, between characters.
+func short(text string, most int) string { return string(cut.Prefix([]byte(text), most)) }
 
 // backoff returns how long to wait after the nth retry has failed, 0 being the first attempt.
 func backoff(n int) time.Duration {

@@ -45,8 +45,11 @@ func (c *conn) info(ctx context.Context, _ []byte) (reply, error) {
 			return nil, err
 		}
 		for _, j := range jobs {
-			if j.RunAt.After(now) {
-				sets[set]++
+			if !j.RunAt.After(now) {
+				continue
+			}
+			sets[set]++
+			if queues[j.Queue] > 0 { // it may have come after the count
 				queues[j.Queue]--
 				enqueued--
 			}
@@ -88,6 +91,9 @@ func (c *conn) queue(ctx context.Context, args []byte) (reply, error) {
 	if len(words) < 2 {
 		return nil, refuse("QUEUE: give PAUSE, RESUME, REMOVE or LATENCY, and the names of queues or *")
 	}
+	if !slices.Contains([]string{"PAUSE", "RESUME", "REMOVE", "LATENCY"}, words[0]) {
+		return nil, refuse("no such QUEUE subcommand: %.40s", words[0])
+	}
 	store := c.server.config.Store
 	infos, err := store.Queues(ctx)
 	if err != nil {
@@ -118,8 +124,6 @@ func (c *conn) queue(ctx context.Context, args []byte) (reply, error) {
 			if i := slices.IndexFunc(infos, func(q job.QueueInfo) bool { return q.Name == name }); i >= 0 {
 				latency[name] = infos[i].Wait.Seconds()
 			}
-		default:
-			return nil, refuse("no such QUEUE subcommand: %.40s", words[0])
 		}
 		if err != nil {
 			return nil, err
@@ -362,7 +366,7 @@ func (c *conn) setProgress(ctx context.Context, args []byte) (reply, error) {
 	now := time.Now()
 	h.job.Progress = &job.ProgressReport{Done: set.Percent, Total: 100, Time: now}
 	if set.Description != "" {
-		record := job.Record{Attempt: h.job.Attempt, Time: now, Level: "INFO", Message: trackMessage, Attrs: set.Description[:min(len(set.Description), mostDescription)]}
+		record := job.Record{Attempt: h.job.Attempt, Time: now, Level: "INFO", Message: trackMessage, Attrs: short(set.Description, mostDescription)}
 		h.job.Records = append(h.job.Records, record)
 		h.job.Records = h.job.Records[max(len(h.job.Records)-job.MaxRecords, 0):]
 	}

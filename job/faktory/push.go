@@ -46,10 +46,10 @@ type pushed struct {
 
 // A custom is what this server reads of the object custom.
 type custom struct {
-	UniqueFor   json.Number `json:"unique_for"`
-	UniqueUntil string      `json:"unique_until"`
-	Expires     string      `json:"expires_at"`
-	Batch       string      `json:"bid"`
+	UniqueFor   json.RawMessage `json:"unique_for"` // a number, or a string of one
+	UniqueUntil string          `json:"unique_until"`
+	Expires     string          `json:"expires_at"`
+	Batch       string          `json:"bid"`
 }
 
 // isQueueName reports whether clients may name a queue so.
@@ -168,11 +168,12 @@ func (p *pushed) customOptions() (opts []job.EnqueueOption, err error) {
 	if c.Batch != "" {
 		return nil, errors.New("it has a bid, and this server has no batches")
 	}
-	if c.UniqueFor == "" {
+	switch string(c.UniqueFor) {
+	case "", `""`, "null":
 		return opts, nil
 	}
-	if seconds, err := c.UniqueFor.Float64(); err != nil || seconds < 1 {
-		return nil, fmt.Errorf("unique_for %.20q: give seconds, at least 1", c.UniqueFor)
+	if seconds, err := strconv.ParseFloat(string(bytes.Trim(c.UniqueFor, `"`)), 64); err != nil || !(seconds >= 1) { // as NaN is not
+		return nil, fmt.Errorf("unique_for %.20s: give seconds, at least 1", c.UniqueFor)
 	}
 	opts = append(opts, job.UniqueArgs())
 	switch c.UniqueUntil {

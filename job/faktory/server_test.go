@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
 func TestPushFetchAck(t *testing.T) {
@@ -213,6 +214,9 @@ func TestPushRefuses(t *testing.T) {
 		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"a":"` + strings.Repeat("x", 4096) + `"}}`, "-ERR job abcdefgh: custom has 4104 bytes, at most 3796 are kept"},
 		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"bid":"b-1"}}`, "-ERR job abcdefgh: it has a bid, and this server has no batches"},
 		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"unique_for":0}}`, "-ERR job abcdefgh: unique_for"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"unique_for":"soon"}}`, `-ERR job abcdefgh: unique_for "soon": give seconds, at least 1`},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"unique_for":true}}`, `-ERR job abcdefgh: unique_for true: give seconds, at least 1`},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"unique_for":"NaN"}}`, `-ERR job abcdefgh: unique_for "NaN": give seconds, at least 1`},
 		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"expires_at":"x"}}`, "-ERR job abcdefgh: expires_at"},
 		{`PUSH x`, "-ERR PUSH: it is no job in JSON"},
 		{`PUSH`, "-ERR PUSH: it is no job in JSON"},
@@ -234,6 +238,7 @@ func TestPushRefuses(t *testing.T) {
 		{`FLUSH`, "-ERR FLUSH is not allowed"},
 		{`QUEUE`, "-ERR QUEUE: give PAUSE"},
 		{`QUEUE BURN x`, "-ERR no such QUEUE subcommand: BURN"},
+		{`QUEUE BURN *`, "-ERR no such QUEUE subcommand: BURN"}, // while there is no queue
 		{`MUTATE {"cmd":"burn","target":"dead"}`, `-ERR MUTATE: cmd "burn"`},
 		{`MUTATE {"cmd":"kill","target":"x"}`, `-ERR MUTATE: target "x"`},
 		{`TRACK`, "-ERR TRACK: give GET"},
@@ -261,3 +266,35 @@ func decode(t testing.TB, text string) (v map[string]any) {
 	}
 	return v
 }
+
+// What a client says of a job is cut between characters.
+func TestLongTextsAreCut(t *testing.T) {
+	r := newRig(t, configWith(nil))
+	p := r.worker("worker-1")
+	p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "+OK")
+	p.fetchOne("default")
+	p.want(`TRACK SET {"jid":"job-000001","percent":1,"desc":"`+strings.Repeat("x", 499)+`éé"}`, "+OK")
+	if got := decode(t, p.ask("TRACK GET job-000001"))["desc"]; got != strings.Repeat("x", 499) {
+		t.Errorf("the description is %.600q", got)
+	}
+	p.want(`FAIL {"jid":"job-000001","errtype":"`+strings.Repeat("x", 199)+`éé","message":"no"}`, "+OK")
+	if got := r.one("job-000001").LastError(); got != strings.Repeat("x", 199)+": no" {
+		t.Errorf("the error is %q", got)
+	}
+}
+
+// INFO counts first, and reads then which jobs wait for their time: those that were pushed in between are in no count.
+func TestInfoOfJobsThatWereJustPushed(t *testing.T) {
+	r := newRig(t, configWith(countsBefore{memory.New()}))
+	p := r.dial("")
+	p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[],"at":"2999-01-01T00:00:00Z"}`, "+OK")
+	info := p.ask("INFO")
+	if got := decode(t, info)["faktory"].(map[string]any); got["total_enqueued"] != 0.0 || len(got["queues"].(map[string]any)) != 0 || got["sets"].(map[string]any)["scheduled"] != 1.0 {
+		t.Errorf("INFO: %s", info)
+	}
+}
+
+// countsBefore counts what was there before all pushes.
+type countsBefore struct{ job.Store }
+
+func (countsBefore) Counts(context.Context) ([]job.Count, error) { return nil, nil }
