@@ -85,10 +85,21 @@ func (e *Enqueue) Run(c *Command, streams probe.Streams) error {
 		}
 		fmt.Fprintln(streams.Out, done[0].ID)
 		if done[0].Duplicate {
-			fmt.Fprintln(streams.Err, "Not enqueued: this job holds the unique key.")
+			fmt.Fprintln(streams.Err, "Not enqueued: "+e.holder())
 		}
 		return nil
 	})
+}
+
+// holder says of the job that has the unique key what has become of it.
+func (e *Enqueue) holder() string {
+	switch {
+	case e.Debounce != "":
+		return "this queued job has the key, and now the args of the new one."
+	case e.Replace:
+		return "this job holds the unique key. If it is still queued, it now has the args and the time of the new one."
+	}
+	return "this job holds the unique key."
 }
 
 // options returns what the flags say. Its errors are usage errors.
