@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
 )
@@ -74,10 +73,7 @@ func (a *acceptor) Append(ctx context.Context, batches ...*logs.Batch) error {
 
 // route gives records to all outputs but the store, and returns what is for that.
 func (a *acceptor) route(ctx context.Context, f *batcher, b *logs.Batch, matched *matches) (stored []*logs.Batch, err error) {
-	if f.now == 0 {
-		f.now = time.Now().UnixNano()
-		f.routing = a.s.routing.Load()
-	}
+	f.begin()
 	route, reason := f.routing.route([]byte(b.Service))
 	if reason != "" {
 		f.counts.repair(reason, int64(b.Count))
@@ -106,7 +102,7 @@ func (a *acceptor) route(ctx context.Context, f *batcher, b *logs.Batch, matched
 			f.Refuse("damaged record")
 			break
 		}
-		if route.rate != nil && !route.rate.allow(f.now) {
+		if route.rate != nil && !route.rate.allow(f.elapsed) {
 			route.counts.limited.Add(1)
 			continue
 		}

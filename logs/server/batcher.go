@@ -22,6 +22,7 @@ type batcher struct {
 	// Of the records since the last flush.
 	routing *routing
 	now     int64 // when the first was added; 0: there is none
+	elapsed int64 // nanoseconds from the start of the server to then, also when the clock has been set meanwhile
 	format  linefile.Format
 	buffers []*buffer
 	index   map[*bufferKey]*buffer
@@ -70,7 +71,7 @@ func (f *batcher) Add(v *logs.View) {
 	if p == nil || p.name != string(v.Service) {
 		p = f.turnTo(v.Service)
 	}
-	if p.rate != nil && !f.internal && !p.rate.allow(f.now) {
+	if p.rate != nil && !f.internal && !p.rate.allow(f.elapsed) {
 		p.counts.limited.Add(1)
 		return
 	}
@@ -146,13 +147,19 @@ func (f *batcher) split(o *buffer) {
 	}
 }
 
+// begin prepares for the first record since the last flush.
+func (f *batcher) begin() {
+	if f.now == 0 {
+		now := time.Now()
+		f.now, f.elapsed = now.UnixNano(), int64(now.Sub(f.s.began))
+		f.routing = f.s.routing.Load()
+	}
+}
+
 // turnTo turns to another service.
 func (f *batcher) turnTo(service []byte) *serviceRoute {
 	f.count()
-	if f.now == 0 {
-		f.now = time.Now().UnixNano()
-		f.routing = f.s.routing.Load()
-	}
+	f.begin()
 	p, reason := f.routing.route(service)
 	f.route, f.routed, f.only = p, f.routed[:0], nil
 	if reason != "" {

@@ -20,7 +20,8 @@ func newRate(l *Limit) *rate {
 	return &rate{each: each, ahead: each * int64(burst-1), limit: l.Rate}
 }
 
-// allow reports whether a record may come in at a time in nanoseconds.
+// allow reports whether a record may come in at a time, in nanoseconds since the server began: the time of day may be set back, after
+// which the limit would leave out all records until it has caught up.
 func (r *rate) allow(now int64) bool {
 	for {
 		next := r.next.Load()
