@@ -1,4 +1,4 @@
-// Package certificate keeps the certificate of a server, which changes while it runs.
+// Package certificate reads the certificate of a server, again when it changes, and those of a client.
 package certificate
 
 import (

@@ -2,8 +2,6 @@ package logs
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/certificate"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
@@ -26,6 +25,8 @@ type Source struct {
 	Server    string        `group:"Where" env:"MEANWHILE_LOGS_SERVER" default:"http://127.0.0.1:6768" placeholder:"URL" help:"URL of the log server (default ${default})."`
 	TokenFile string        `group:"Where" env:"MEANWHILE_LOGS_TOKEN_FILE" placeholder:"FILE" help:"File with the read token of the server. Without it, MEANWHILE_LOGS_TOKEN is the token."`
 	CA        string        `group:"Where" name:"ca" env:"MEANWHILE_LOGS_CA" placeholder:"FILE" help:"Certificate authorities to trust, in PEM (default those of the system)."`
+	TLSCert   string        `group:"Where" env:"MEANWHILE_LOGS_TLS_CERT" placeholder:"FILE" help:"Client certificate, in PEM."`
+	TLSKey    string        `group:"Where" env:"MEANWHILE_LOGS_TLS_KEY" placeholder:"FILE" help:"Private key of the client certificate."`
 	Timeout   time.Duration `group:"Where" default:"30s" placeholder:"TIME" help:"Give up when the server sends nothing for this long (default ${default})."`
 
 	Of string `kong:"-"` // how the flags of another command begin, such as logs for --logs and --logs-ca; default: those above
@@ -73,15 +74,8 @@ func (s *Source) Client(lost func(error)) (*remote.Client, error) {
 		return nil, err
 	}
 	config := remote.Config{Token: token, Timeout: s.Timeout, Lost: lost}
-	if s.CA != "" {
-		text, err := os.ReadFile(s.CA)
-		if err != nil {
-			return nil, usage("%s: %v", s.flag("ca"), err)
-		}
-		config.TLS = &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-		if !config.TLS.RootCAs.AppendCertsFromPEM(text) {
-			return nil, usage("%s: %s has no certificate in PEM", s.flag("ca"), safe(s.CA))
-		}
+	if config.TLS, err = certificate.Client(s.CA, s.TLSCert, s.TLSKey, s.flag); err != nil {
+		return nil, usage("%v", err)
 	}
 	client, err := remote.NewClient(s.Server, config)
 	if err != nil {

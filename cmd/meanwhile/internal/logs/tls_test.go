@@ -160,6 +160,22 @@ func TestClientCertificates(t *testing.T) {
 			})
 		}
 		clients.Wait()
+		signed, signedKey := write(t, dir, "client", ours.sign(t))
+		for _, test := range []struct {
+			cert, key string
+			in        bool
+		}{{signed, signedKey, true}, {"", "", false}} {
+			source := Source{Server: "https://" + web, CA: ca, TLSCert: test.cert, TLSKey: test.key, Timeout: 20 * time.Second}
+			client, err := source.Client(nil)
+			if err != nil {
+				return err
+			}
+			services, err := client.Services(ctx)
+			if in := err == nil && len(services) == 1; in != test.in {
+				t.Errorf("logs services with certificate %q: %v, %v, want them: %t", test.cert, services, err, test.in)
+			}
+			_ = client.Close()
+		}
 		return errOver
 	})
 	if !errors.Is(err, errOver) {

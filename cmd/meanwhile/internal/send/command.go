@@ -2,8 +2,6 @@
 package send
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/certificate"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/internal/severity"
@@ -208,27 +207,7 @@ func (p *plan) readKey() error {
 	return nil
 }
 
-func (p *plan) readTLS() error {
-	if p.CA == "" && p.TLSCert == "" && p.TLSKey == "" {
-		return nil
-	}
-	p.options.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-	if p.CA != "" {
-		text, err := os.ReadFile(p.CA)
-		if err != nil {
-			return fmt.Errorf("--ca: %w", err)
-		}
-		if p.options.TLS.RootCAs = x509.NewCertPool(); !p.options.TLS.RootCAs.AppendCertsFromPEM(text) {
-			return fmt.Errorf("--ca: %s has no certificate in PEM", probe.Printable(p.CA))
-		}
-	}
-	if p.TLSCert == "" && p.TLSKey == "" {
-		return nil
-	}
-	pair, err := tls.LoadX509KeyPair(p.TLSCert, p.TLSKey)
-	if err != nil {
-		return fmt.Errorf("--tls-cert and --tls-key: %w", err)
-	}
-	p.options.TLS.Certificates = []tls.Certificate{pair}
-	return nil
+func (p *plan) readTLS() (err error) {
+	p.options.TLS, err = certificate.Client(p.CA, p.TLSCert, p.TLSKey, func(name string) string { return "--" + name })
+	return err
 }
