@@ -35,8 +35,10 @@ func (o *Output) appendItem(b []byte, r *logs.Record, plain bool) []byte {
 	b = appendText(b, "meanwhile.task", r.Task)
 	b = appendText(b, "meanwhile.job", r.Job)
 	var attrs []byte
+	seen := map[string]bool{} // a document that has a field twice is refused
 	for _, a := range r.Attrs {
-		if name, ok := own[a.Key]; ok && a.Value.Kind() == slog.KindString {
+		if name, ok := own[a.Key]; ok && a.Value.Kind() == slog.KindString && !seen[name] {
+			seen[name] = true
 			b = appendText(b, name, a.Value.String())
 			continue
 		}

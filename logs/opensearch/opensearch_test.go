@@ -134,6 +134,19 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// A document has each field once: slog does not remove an attribute that a later one repeats.
+func TestRepeatedTrace(t *testing.T) {
+	c, address := newCluster(t)
+	r := logs.Record{Service: "api", Number: 1, Attrs: []slog.Attr{slog.String("trace_id", "first"), slog.String("trace_id", "second")}}
+	if err := open(t, opensearch.Config{URL: address}).Send(t.Context(), []logs.Record{r}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(c.kept[r.Identity()])
+	if want := `"attrs":{"trace_id":"second"}`; err != nil || !strings.Contains(string(got), want) || !strings.Contains(string(got), `"trace.id":"first"`) {
+		t.Errorf("got %s, %v, want trace.id first and %s", got, err, want)
+	}
+}
+
 func someRecords(n int) (records []logs.Record) {
 	for i := range n {
 		records = append(records, logs.Record{Service: "api", Number: uint64(i + 1), Message: fmt.Sprint(i + 1), Attrs: []slog.Attr{slog.Int("n", i)}})
