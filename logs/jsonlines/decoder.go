@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxAttrs   = 1000 // of one record; further ones are left out
+	maxAttrs   = 1000 // of one record; further ones are left out, and counted
 	maxFlat    = 16   // objects deeper than that are an attribute's value
 	maxNesting = 100  // deeper ones are no JSON
 	maxKey     = 1024 // bytes of an attribute's key with those of the objects around it
@@ -64,6 +64,9 @@ func (d *Decoder) Decode(line []byte, v *logs.View) error {
 	}
 	if d.identifier != nil || d.unit != nil {
 		d.journalService(v)
+	}
+	if d.attrs > maxAttrs {
+		v.AddAttr(slog.Int("logs.attributes_left_out", d.attrs-maxAttrs))
 	}
 	if d.log != nil {
 		d.log = bytes.TrimRight(d.log, "\r\n") // which Docker leaves there

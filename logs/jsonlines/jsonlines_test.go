@@ -99,7 +99,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// More attributes than a record may have are left out, so that it can be read again.
+// More attributes than a record may have are left out and counted, so that it can be read again.
 func TestManyAttributes(t *testing.T) {
 	line := `{"msg":"a"`
 	for i := range 3000 {
@@ -110,8 +110,12 @@ func TestManyAttributes(t *testing.T) {
 	if err := d.Decode([]byte(line+"}"), &v); err != nil {
 		t.Fatal(err)
 	}
-	if err := v.Check(); err != nil || len(v.Record().Attrs) != maxAttrs {
-		t.Errorf("%d attributes, %v", len(v.Record().Attrs), err)
+	if err := v.Check(); err != nil {
+		t.Fatal(err)
+	}
+	attrs := v.Record().Attrs
+	if len(attrs) != maxAttrs+1 || attrs[maxAttrs].Key != "logs.attributes_left_out" || attrs[maxAttrs].Value.Int64() != 3000-maxAttrs {
+		t.Errorf("%d attributes, the last is %v", len(attrs), attrs[len(attrs)-1])
 	}
 }
 

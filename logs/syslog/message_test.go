@@ -1,7 +1,9 @@
 package syslog
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,5 +169,17 @@ func TestLocation(t *testing.T) {
 		if got := logtest.Drive(w, []byte("<14>"+date+" h a: x\n")); !slices.Equal(got.Records, []string{want}) {
 			t.Errorf("got %s, want %s", got.Records, want)
 		}
+	}
+}
+
+// Parameters beyond the bound are counted, so that none is missing unnoticed.
+func TestManyParameters(t *testing.T) {
+	text := "<14>1 - h app - - [a]"
+	for i := range 299 {
+		text += fmt.Sprintf("[b x%d=\"1\" y=\"2\"]", i+1)
+	}
+	got := logtest.Drive(&Protocol{Datagrams: true}, []byte(text+" hi"))
+	if len(got.Records) != 1 || !strings.HasSuffix(got.Records[0], " b.x128=String:\"1\" logs.attributes_left_out=Int64:\"343\"") {
+		t.Errorf("got %q", got.Records)
 	}
 }

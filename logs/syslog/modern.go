@@ -1,6 +1,9 @@
 package syslog
 
-import "bytes"
+import (
+	"bytes"
+	"log/slog"
+)
 
 // The keys of attributes.
 var (
@@ -13,7 +16,7 @@ var (
 	keyDevice   = []byte("device")
 )
 
-const maxParams = 256 // of one message; further ones are left out
+const maxParams = 256 // of one message; further ones are left out, and counted
 
 // modern reads what follows the priority of a message of RFC 5424. It leaves the record as it was when that is none.
 func (p *parser) modern(text []byte, facility int) bool {
@@ -144,26 +147,30 @@ func element(text []byte) int {
 // params adds the parameters of elements as attributes. An element without any is one itself.
 func (p *parser) params(data []byte) {
 	count := 0
-	for len(data) > 0 && count < maxParams {
+	for len(data) > 0 {
 		n := element(data)
 		inside := data[1 : n-1]
 		data = data[n:]
 		id, inside, found := bytes.Cut(inside, space)
 		if !found {
-			p.view.AddText(id, nil)
-			count++
+			if count++; count <= maxParams {
+				p.view.AddText(id, nil)
+			}
 		}
 		for {
 			name, after, found := bytes.Cut(bytes.TrimLeft(inside, " "), equals)
-			if !found || count == maxParams {
+			if !found {
 				break
 			}
 			var value []byte
 			value, inside = p.value(after, len(id)+1+len(name))
-			key := append(append(append(p.scratch[:0], id...), '.'), name...)
-			p.view.AddText(key, value)
-			count++
+			if count++; count <= maxParams {
+				p.view.AddText(append(append(append(p.scratch[:0], id...), '.'), name...), value)
+			}
 		}
+	}
+	if count > maxParams {
+		p.view.AddAttr(slog.Int("logs.attributes_left_out", count-maxParams))
 	}
 }
 
