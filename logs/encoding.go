@@ -16,8 +16,9 @@ import (
 const (
 	keptRoom = 64 << 10 // of an encoding that is used again
 	// The encoding's own bytes beside the texts, and the mark of what was cut, fit into the rest.
-	maxClientAttrs = MaxRecord / 2
-	maxClientText  = MaxRecord/2 - 4<<10
+	maxClientAttrs   = MaxRecord / 2
+	maxClientText    = MaxRecord/2 - 4<<10
+	maxClientMessage = maxClientText - 4<<10
 
 	keyJob = "job.id" // of the attribute of a task that becomes the job of its records
 )
@@ -111,27 +112,26 @@ func appendBounded(data []byte, v *View) []byte {
 	if len(v.attrs) < maxAttrs && len(v.Message)+len(v.Task)+len(v.Job)+len(v.attrs) < maxClientText {
 		return v.Append(data) // as nearly all are
 	}
-	cut := *v
-	cut.Task, cut.Job = v.Task[:min(len(v.Task), 1<<10)], v.Job[:min(len(v.Job), 1<<10)]
-	cut.attrs = nil
+	short := *v
+	short.Task, short.Job, short.attrs = cut.Prefix(v.Task, 1<<10), cut.Prefix(v.Job, 1<<10), nil
 	n, left := 0, 0
 	for b := v.attrs; len(b) > 0; n++ {
 		_, _, rest, ok := NextAttr(b)
 		if !ok {
 			break
 		}
-		if size := len(b) - len(rest); n-left < maxAttrs-1 && len(cut.attrs)+size < maxClientAttrs-1<<10 {
-			cut.attrs = append(cut.attrs, b[:size]...)
+		if size := len(b) - len(rest); n-left < maxAttrs-1 && len(short.attrs)+size < maxClientAttrs-1<<10 {
+			short.attrs = append(short.attrs, b[:size]...)
 		} else {
 			left++
 		}
 		b = rest
 	}
 	if left > 0 {
-		cut.AddAttr(slog.Int("logs.attributes_left_out", left))
+		short.AddAttr(slog.Int("logs.attributes_left_out", left))
 	}
-	if over := len(v.Message) - maxClientText + 4<<10; over > 0 {
-		cut.Message = fmt.Appendf(nil, "%s… (%d bytes cut)", v.Message[:len(v.Message)-over], over)
+	if short.Message = cut.Prefix(v.Message, maxClientMessage); len(short.Message) < len(v.Message) {
+		short.Message = fmt.Appendf(nil, "%s… (%d bytes cut)", short.Message, len(v.Message)-len(short.Message))
 	}
-	return cut.Append(data)
+	return short.Append(data)
 }

@@ -62,3 +62,18 @@ func TestEncodingIsBounded(t *testing.T) {
 		}
 	}
 }
+
+func TestEncodingCutsBetweenCharacters(t *testing.T) {
+	long := strings.Repeat("x", maxClientMessage-1) + strings.Repeat("é", 5000)
+	task := strings.Repeat("x", 1<<10-1) + "é"
+	var v View
+	if _, err := v.Next(appendBounded(nil, &View{Time: 1, Message: []byte(long), Task: []byte(task)})); err != nil {
+		t.Fatal(err)
+	}
+	if want := long[:maxClientMessage-1] + "… (10000 bytes cut)"; string(v.Message) != want {
+		t.Errorf("got a message of %d bytes that ends with %q, want %d", len(v.Message), v.Message[maxClientMessage-5:], len(want))
+	}
+	if string(v.Task) != task[:1<<10-1] {
+		t.Errorf("got a task of %d bytes that ends with %q", len(v.Task), v.Task[1000:])
+	}
+}

@@ -111,6 +111,10 @@ func (c *Command) Run(streams probe.Streams) error {
 	return p.send(sender)
 }
 
+// mostRecord is the largest --max-record. With the path of a file, and the mark of what is missing, such a record is just below what the
+// sender truncates itself, which would cut off the mark.
+const mostRecord = 500 << 10
+
 func (p *plan) readLines() (err error) {
 	var ok bool
 	if p.level, ok = severity.Level([]byte(p.Level)); !ok {
@@ -119,8 +123,8 @@ func (p *plan) readLines() (err error) {
 	switch {
 	case p.Lines && p.Multiline != "":
 		return errors.New("--lines and --multiline: give one of them")
-	case p.MaxRecord < 64 || p.MaxRecord > logs.MaxRecord/2:
-		return fmt.Errorf("--max-record: give a number from 64 to %d", logs.MaxRecord/2)
+	case p.MaxRecord < 64 || p.MaxRecord > mostRecord:
+		return fmt.Errorf("--max-record: give a number from 64 to %d", mostRecord)
 	case p.Wait <= 0:
 		return errors.New("--wait: give a time above 0")
 	case p.Multiline != "":
