@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -104,5 +105,23 @@ func TestStoreOrder(t *testing.T) {
 	}
 	if store.batches >= connections*flushes {
 		t.Errorf("%d flushes became %d batches: small ones are not put together", connections*flushes, store.batches)
+	}
+}
+
+// The log says when the store begins to fail, and when it is over.
+func TestStoreRecovers(t *testing.T) {
+	var said strings.Builder
+	synctest.Test(t, func(t *testing.T) {
+		serve(t, server.Config{Store: &fickleStore{}, Logger: slog.New(slog.NewTextHandler(&said, nil))}, func(ctx context.Context, s *server.Server) {
+			f := s.Batcher("test")
+			f.Add(&logs.View{Service: []byte("app"), Message: []byte("hello")})
+			if err := f.Sync(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	failed, recovered := strings.Index(said.String(), "the store does not take records"), strings.Index(said.String(), "the store takes records again")
+	if failed < 0 || recovered < failed {
+		t.Errorf("the log has a failure at %d, and that it is over at %d:\n%s", failed, recovered, said.String())
 	}
 }

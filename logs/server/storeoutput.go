@@ -233,9 +233,13 @@ func (o *storeOutput) appendAll(ctx context.Context, batches []*logs.Batch) {
 			o.bytes -= size
 		}
 		first := err != nil && o.failure == nil
+		recovered := err == nil && o.failure != nil
 		o.failure = err
 		o.changed.Broadcast()
 		o.mu.Unlock()
+		if recovered {
+			o.logger.Info("logs: the store takes records again")
+		}
 		if err == nil {
 			for _, b := range batches {
 				if cap(b.Data) == fullBatch {
