@@ -39,6 +39,7 @@ type plan struct {
 	syncEvery   time.Duration // 0: the interval
 	fallback    server.Route  // of what the file says nothing
 	running     atomic.Pointer[server.Server]
+	changed     atomic.Pointer[routeSettings] // what HUP has read again; nil: nothing yet
 	webhooks    *webhooks
 	forwarders  atomic.Pointer[map[string]*forward.Forwarder] // by their names
 }

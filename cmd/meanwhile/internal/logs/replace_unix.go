@@ -32,6 +32,7 @@ type replacer struct {
 	upgrader *tableflip.Upgrader
 	logger   *slog.Logger
 	want     atomic.Bool
+	began    bool
 
 	mu      sync.Mutex
 	streams map[string]net.Listener // by name, open until the end
@@ -48,9 +49,15 @@ func newReplacer(p *plan) (*replacer, error) {
 
 func (r *replacer) close() { r.upgrader.Stop() }
 
+// ready reports, once, that the program serves: to that before, which ends then, and in the file of the process ID. A program that goes
+// on because the next one failed is ready again, and the one before has long ended.
 func (r *replacer) ready() error {
+	if r.began {
+		return nil
+	}
 	err := r.upgrader.Ready()
 	if err == nil {
+		r.began = true
 		return nil
 	}
 	if why, ok := strings.CutPrefix(err.Error(), "tableflip: can't write PID file: "); ok {

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,8 +141,9 @@ func (p *plan) server(store storage.Store, c server.Config) (*server.Server, err
 			l.Handler = handler
 		}
 	}
-	c.Store, c.Routes, c.Limits, c.Redact, c.Listeners = store, p.routes.routes, p.routes.limits, p.routes.redact, listeners
-	c.Alerts = p.webhooks.of(p.routes.alerts)
+	routes := cmp.Or(p.changed.Load(), &p.routes)
+	c.Store, c.Routes, c.Limits, c.Redact, c.Listeners = store, routes.routes, routes.limits, routes.redact, listeners
+	c.Alerts = p.webhooks.of(routes.alerts)
 	c.Sync, c.Interval, c.SyncEvery, c.MaxRecord, c.MaxConns = linefile.Sync(p.Sync), p.Interval, p.syncEvery, p.MaxRecord, p.MaxConns
 	c.Grace, c.Logger, c.Journal = p.Grace, p.logger, filepath.Join(p.Dir, "lines")
 	srv, err := server.New(c)
@@ -172,5 +174,6 @@ func (p *plan) again(server *server.Server) {
 		p.logger.Error("logs: the settings cannot be read again; those before stay", "error", err)
 		return
 	}
+	p.changed.Store(routes)
 	p.logger.Info("logs: files are opened again; routes, limits, redactions and alerts were read again")
 }
