@@ -28,6 +28,9 @@ func Client(ca, cert, key string, flag func(name string) string) (*tls.Config, e
 	if cert == "" && key == "" {
 		return c, nil
 	}
+	if cert == "" || key == "" {
+		return nil, fmt.Errorf("%s and %s: give both or none", flag("tls-cert"), flag("tls-key"))
+	}
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		return nil, fmt.Errorf("%s and %s: %w", flag("tls-cert"), flag("tls-key"), err)
