@@ -11,13 +11,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
-// A cursor is what the file of a forwarder holds, as JSON.
+// A cursor is the content of a forwarder's cursor file, as JSON.
 type cursor struct {
 	Version int               `json:"version"`
 	Next    map[string]uint64 `json:"next"` // by service, the number of the record that is sent next
 }
 
-// readCursor returns nil when there is no file.
+// readCursor reads the cursor file, and returns nil if there is none.
 func readCursor(name string) (next map[string]uint64, err error) {
 	if name == "" {
 		return nil, nil
@@ -62,7 +62,7 @@ func (f *Forwarder) save() error {
 	return nil
 }
 
-// write replaces the file of the cursor, so that it is the old or the new one after a crash, and the new one after it returned.
+// write replaces the cursor file atomically, and syncs it: after a crash it is the old or the new one.
 func (f *Forwarder) write(text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(f.Cursor), 0o700); err != nil {
 		return err

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what an output that is unreachable may ask for.
+// maxRetryAfter is the longest Retry-After of an output that is heeded.
 const maxRetryAfter = 10 * time.Minute
 
-// backoff is how long to wait after an error that came after so many others: what the error says, or a random time up to a
-// bound that doubles, so that those who failed together do not come back together.
+// backoff returns how long to wait after an error that follows so many others: the error's Retry-After, or a random time up to a bound
+// that doubles with each error, so that forwarders that failed together do not retry together.
 func (f *Forwarder) backoff(failures int, err error) time.Duration {
 	if delayed, ok := errors.AsType[interface {
 		error
@@ -25,11 +25,11 @@ func (f *Forwarder) backoff(failures int, err error) time.Duration {
 	return bound/2 + rand.N(bound/2+1)
 }
 
-// An outage is what was reported of an output that does not take records, so that each is reported once.
+// An outage is the state of the log messages about an output that fails, so that they are not repeated for each service and call.
 type outage struct {
-	since       time.Time // zero: it takes them
-	logged      time.Time // when it was last reported as unreachable
-	refused     int64     // refusals since the last one that was reported
+	since       time.Time // when it began to fail; zero while it takes records
+	logged      time.Time // when it was last logged that it fails
+	refused     int64     // refusals since the last one that was logged
 	refusedTold time.Time
 }
 
@@ -47,7 +47,7 @@ func (f *Forwarder) reportUnreachable(service string, err error) {
 	f.Logger.Warn("logs: an output does not take records; they stay in the store until it does", "output", f.Name, "service", service, "error", err)
 }
 
-// reportReachableLocked notes that something was taken. It is over when no service waits any more.
+// reportReachableLocked logs the end of an outage, after the output has taken records, if no other service waits for it any more.
 func (f *Forwarder) reportReachableLocked() {
 	if f.outage.since.IsZero() {
 		return

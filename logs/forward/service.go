@@ -13,16 +13,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A forwarded is how far a forwarder has come with one service. Its fields are guarded by the forwarder's mutex.
+// A forwarded is the progress of a forwarder with one service. Its fields are guarded by the forwarder's mutex.
 type forwarded struct {
 	f           *Forwarder
 	service     string
 	running     bool                 // whether it has a task
-	unreachable bool                 // whether the output has not taken what it was given last
-	next        uint64               // what is before it was acknowledged, left out, refused or is gone
-	stored      storage.ServiceStats // at the last look
+	unreachable bool                 // whether the last call of Send failed
+	next        uint64               // the next number: all records before it were acknowledged, filtered out, refused or deleted
+	stored      storage.ServiceStats // of the last check of the store
 	oldest      time.Time            // of the records that are being sent
-	most        int                  // records of the next batch; zero: as many as the forwarder says. It is the task's alone
+	most        int                  // records of the next batch; zero: Forwarder.Records. Only the task uses it
 
 	sent, left, refused, gone, retries int64
 	err                                error
@@ -41,14 +41,14 @@ func (s *forwarded) statsLocked() Stats {
 	return stats
 }
 
-// settleLocked brings its place in line with what the store has, and reports whether there is something to send.
+// settleLocked moves next to a record that the store has, and reports whether there is something to send.
 func (s *forwarded) settleLocked() bool {
 	first, last := s.stored.First, s.stored.Last
 	if s.stored.Records == 0 {
 		first = last + 1
 	}
 	switch {
-	case s.next > last+1: // another store than the one it knew, or one that lost its end with the power
+	case s.next > last+1: // another store than before, or one that lost its newest records in a power failure
 		s.f.Logger.Warn("logs: a forwarder was ahead of its store, and begins anew there", "output", s.f.Name, "service", s.service, "next", s.next, "last", last)
 		s.advanceLocked(max(first, 1))
 	case s.next < first:
@@ -62,14 +62,15 @@ func (s *forwarded) advanceLocked(next uint64) {
 	s.f.saved = false
 }
 
-// skipLocked counts what the store does not have, or no longer.
+// skipLocked skips records that the store does not have any more, and counts them.
 func (s *forwarded) skipLocked(next uint64) {
 	s.f.Logger.Warn("logs: records were deleted or damaged before they were forwarded", "output", s.f.Name, "service", s.service, "records", next-s.next)
 	s.gone += int64(next - s.next)
 	s.advanceLocked(next)
 }
 
-// run sends what the store has of the service, and ends when it has sent all. A later look begins anew.
+// run sends the records that the store has of the service, and ends when it has sent all. The next check of the store that finds more
+// starts another task.
 func (s *forwarded) run(ctx context.Context) error {
 	defer func() {
 		s.f.mu.Lock()
@@ -111,24 +112,24 @@ func (s *forwarded) run(ctx context.Context) error {
 	}
 }
 
-// An unreachableError is one of the output, after which the same is sent again; others come from the store.
+// An unreachableError is an error of the output, after which the same records are sent again. Other errors come from the store.
 type unreachableError struct{ err error }
 
 func (e *unreachableError) Error() string { return e.err.Error() }
 
-// A forwardBatch is what one call of Send gets.
+// A forwardBatch has the records of one call of Send.
 type forwardBatch struct {
 	records []logs.Record
 	bytes   int
-	after   uint64 // the number behind the last one, also when the filter left that out
+	after   uint64 // the number after the last record that was read, also if the filter left it out
 	left    int64
 }
 
-// maxTurn is how long a service may go on while others wait.
+// maxTurn is how long a service may send while others wait for their turn.
 const maxTurn = time.Second
 
-// forwardNext sends batch after batch, and reports whether there are more when it ends because others wait. Only who has a place holds
-// records and has files of the store open: what an output does not take is read again when it is due.
+// forwardNext sends batch after batch. It returns true if there are more but other services wait for their turn. Only services whose turn
+// it is have records in memory and files of the store open: records that an output did not take are read again later.
 func (s *forwarded) forwardNext(ctx context.Context) (more bool, err error) {
 	if err := s.f.calls.Acquire(ctx, 1); err != nil {
 		return false, err
@@ -169,7 +170,7 @@ func (s *forwarded) forwardNext(ctx context.Context) (more bool, err error) {
 	return false, s.forward(ctx, b)
 }
 
-// forward sends a batch, and empties it when it was taken.
+// forward sends a batch, and empties it when the output has taken it.
 func (s *forwarded) forward(ctx context.Context, b *forwardBatch) error {
 	if len(b.records) > 0 {
 		if err := s.send(ctx, b.records); err != nil {
@@ -177,12 +178,12 @@ func (s *forwarded) forward(ctx context.Context, b *forwardBatch) error {
 		}
 	}
 	s.done(b)
-	clear(b.records) // for the collector
+	clear(b.records) // so that the garbage collector can free their texts
 	*b = forwardBatch{records: b.records[:0], after: b.after}
 	return nil
 }
 
-// done goes on behind a batch.
+// done moves next behind a batch that was taken.
 func (s *forwarded) done(b *forwardBatch) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -192,8 +193,8 @@ func (s *forwarded) done(b *forwardBatch) {
 	}
 }
 
-// send sends records, and looks for those that the output refuses: when it takes nothing because of them, in one half after the
-// other. The next batch after an error is of as many records as were sent then, so that a search goes on where it was.
+// send sends records. If the output refuses all of them because of some, it sends one half after the other to find those. After an error
+// the next batch has as many records as the call that failed, so that such a search continues where it was.
 func (s *forwarded) send(ctx context.Context, records []logs.Record) error {
 	err := s.call(ctx, records)
 	some, ok := errors.AsType[*RefusedError](err)
@@ -229,7 +230,7 @@ func (s *forwarded) call(ctx context.Context, records []logs.Record) error {
 	return s.f.Output.Send(ctx, records)
 }
 
-// taken counts records that need not be sent again.
+// taken counts records that were acknowledged or refused, and moves next behind them.
 func (s *forwarded) taken(records []logs.Record, refused int) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -240,7 +241,7 @@ func (s *forwarded) taken(records []logs.Record, refused int) {
 	s.f.reportReachableLocked()
 }
 
-// ended is logged that everything up to the last record was read, or why it was not.
+// ended notes that all records up to last were read, or the error of the store.
 func (s *forwarded) ended(last uint64, err error) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -253,7 +254,7 @@ func (s *forwarded) ended(last uint64, err error) {
 	s.err, s.unreachable = err, false
 }
 
-// sizeOf is about what a record takes on its way.
+// sizeOf returns about how many bytes a record has when it is sent.
 func sizeOf(r *logs.Record) int {
 	n := 64 + len(r.Message) + len(r.Task) + len(r.Job)
 	for _, a := range r.Attrs {

@@ -25,25 +25,25 @@ const MaxBody = 16 << 20
 const (
 	inFlight     = 128 << 20 // bytes of all bodies together
 	bodyWithin   = 30 * time.Second
-	answerWithin = 50 * time.Second // for records that wait for an output; servers close connections after a minute
+	answerWithin = 50 * time.Second // for records that wait for an output that fails: the HTTP server closes connections after a minute
 )
 
-// Handler is the input for clients of Loki. It takes push requests, as snappy-compressed protobuf or as JSON, which may be gzipped:
-// mount it at /loki/api/v1/push. Each gives its records to a batcher of its own, which open returns, and is answered when
-// [input.Batcher.Sync] has returned:
+// Handler returns a handler of push requests of clients of Loki, as protobuf compressed with snappy or as JSON, which may be gzipped.
+// Mount it at /loki/api/v1/push. The records of a request are added to a batcher of its own, which open returns; the response is sent
+// when [input.Batcher.Sync] has returned:
 //
 //	204  all records are on disk
-//	400  the request is malformed, and the text says where; the entries before that were taken
-//	413  it has more than [MaxBody]; nothing was taken
-//	415  neither of these encodings
-//	503  there is no room, or an output takes nothing; Retry-After says when to come again
+//	400  the request is malformed, and the text says where; the entries before that are kept
+//	413  it has more than [MaxBody]; nothing is kept
+//	415  it has neither of these encodings
+//	503  there is no buffer space, or an output fails; Retry-After says when to retry
 //
 // The line is the message. The service is the label service_name, service, app, application, app_kubernetes_io_name, container,
-// container_name, component or job, the first of these that there is, or [Service]. The level is the label or the metadata level,
+// container_name, component or job, the first of these that a stream has, or [Service]. The level is the label or the metadata level,
 // detected_level or severity. All other labels and all structured metadata are attributes.
 //
-// Bodies of all requests together take at most 128 MiB and must arrive within 30 s. Requests of pages of other origins are refused.
-// The program that mounts it decides who may send.
+// Bodies of all requests together take at most 128 MiB; a body must arrive within 30 s. Cross-origin requests of browsers are refused.
+// The handler does not authenticate: the program that mounts it decides who may send.
 func Handler(open func(*http.Request) input.Batcher) http.Handler {
 	budget := meanwhile.NewSemaphore(inFlight)
 	return http.NewCrossOriginProtection().Handler(&handler{open: open, budget: budget, bodies: body.Reader{Most: MaxBody, Budget: budget}})
@@ -75,12 +75,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// take reads a body and gives its records to the feed.
+// take reads a body and adds its records to the batcher.
 func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Request, to input.Batcher) error {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // where the connection has one
 	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	asJSON := contentType == "application/json"
-	if !asJSON && r.Header.Get("Content-Encoding") == "snappy" { // which protobuf has without saying so
+	if !asJSON && r.Header.Get("Content-Encoding") == "snappy" { // protobuf is compressed with it, with or without the header
 		r.Header.Del("Content-Encoding")
 	}
 	request, release, err := h.bodies.Read(r)
@@ -103,7 +103,7 @@ func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	return err
 }
 
-// json takes a push request in JSON, when there is room for what is copied of it.
+// json adds the records of a push request in JSON, once there is buffer space for the parts of it that are copied.
 func (h *handler) json(in *intake, request []byte) error {
 	size := 2 * len(request)
 	if !h.budget.TryAcquire(size) {
@@ -113,7 +113,7 @@ func (h *handler) json(in *intake, request []byte) error {
 	return in.json(request)
 }
 
-// protobuf takes a push request that is compressed with snappy.
+// protobuf adds the records of a push request in protobuf, compressed with snappy.
 func (h *handler) protobuf(in *intake, compressed []byte) error {
 	size, err := snappy.DecodedLen(compressed)
 	switch {
@@ -132,7 +132,7 @@ func (h *handler) protobuf(in *intake, compressed []byte) error {
 	return in.protobuf(request)
 }
 
-// explain returns the answer to a request that ended with err.
+// explain returns the response to a request that ended with err.
 func explain(err error) *body.Problem {
 	if p, ok := errors.AsType[*body.Problem](err); ok {
 		return p
@@ -149,5 +149,5 @@ func fail(w http.ResponseWriter, p *body.Problem) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(p.Status)
-	_, _ = io.WriteString(w, p.Text+"\n") // a client that is gone needs no answer
+	_, _ = io.WriteString(w, p.Text+"\n") // an error means that the client is gone
 }

@@ -16,11 +16,11 @@ const Service = "loki"
 // Bounds of one stream and of one entry.
 const (
 	maxPairs  = 500      // labels of a stream, and pairs of structured metadata of an entry
-	maxLabels = 32 << 10 // bytes of the labels of a stream, as each of its records has them
+	maxLabels = 32 << 10 // bytes of the labels of a stream, which each of its records has
 	flushed   = 256 << 10
 )
 
-// A malformedError says what is wrong with a request.
+// A malformedError describes why a request is malformed.
 type malformedError struct{ text string }
 
 func (e *malformedError) Error() string { return "malformed: " + e.text }
@@ -29,7 +29,7 @@ func malformed(format string, args ...any) error {
 	return &malformedError{fmt.Sprintf(format, args...)}
 }
 
-// An intake makes records of one request, and gives them to a feed.
+// An intake decodes one request, and adds its records to a batcher.
 type intake struct {
 	ctx     context.Context
 	to      input.Batcher
@@ -38,26 +38,27 @@ type intake struct {
 
 	labels  labels // of the stream
 	view    logs.View
-	leveled bool // by the labels or the metadata
+	leveled bool // whether the labels or the metadata have a level
 }
 
-// A pair is a label, or one of structured metadata.
+// A pair is a label, or a name and value of structured metadata.
 type pair struct{ key, value string }
 
-// labels are those of a stream, as its records have them.
+// labels are the labels of a stream, as parts of its records.
 type labels struct {
 	service string
-	named   bool      // by a label that says nothing else
-	leveled bool      // they have a level
-	view    logs.View // has the level and the attributes
+	named   bool      // whether the service is from a label that means nothing else, and is no attribute
+	leveled bool      // whether they have a level
+	view    logs.View // a record with the level and the attributes
 }
 
-// serviceLabels name the program, the best first. The first two say nothing else, so that they are no attributes.
+// serviceLabels are the labels that may name the service, in order of precedence. The first two mean nothing else, so they do not become
+// attributes.
 var serviceLabels = []string{
 	"service_name", "service", "app", "application", "app_kubernetes_io_name", "container", "container_name", "component", "job",
 }
 
-// stream begins with the entries of another stream.
+// stream sets the labels for the entries that follow.
 func (in *intake) stream(pairs []pair) error {
 	size := 0
 	in.labels = labels{service: Service}
@@ -84,7 +85,7 @@ func (in *intake) stream(pairs []pair) error {
 	return nil
 }
 
-// entry takes one line of the stream.
+// entry adds the record of one entry of the stream.
 func (in *intake) entry(nanoseconds int64, line string, metadata []pair) error {
 	v := &in.view
 	v.Reset()
@@ -107,7 +108,7 @@ func (in *intake) entry(nanoseconds int64, line string, metadata []pair) error {
 	return in.to.Flush(in.ctx)
 }
 
-// add adds a pair to the view: as its level, or as an attribute.
+// add adds a pair to the record: as its level, or as an attribute.
 func (in *intake) add(p pair) {
 	switch p.key {
 	case "level", "detected_level", "severity":

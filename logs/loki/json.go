@@ -6,9 +6,8 @@ import (
 	"strconv"
 )
 
-// json takes a push request {"streams": [{"stream": {LABELS}, "values": [["NANOSECONDS", "LINE", {METADATA}], …]}, …]}. It is read
-// token by token, but for the parts of a stream, whose labels may come behind its values: these are copied, into the buffer of the decoder
-// and out of it.
+// json adds the records of a push request {"streams": [{"stream": {LABELS}, "values": [["NANOSECONDS", "LINE", {METADATA}], …]}, …]}.
+// It is read token by token. Only the parts of a stream are copied as a whole, since its labels may follow its values.
 func (in *intake) json(request []byte) error {
 	r := newReader(request)
 	return r.object(func(key string) error {
@@ -37,14 +36,14 @@ func (in *intake) streamObject(r *reader) error {
 	if err := in.stream(pairs); err != nil {
 		return err
 	}
-	if len(s.Values) == 0 { // as in requests of before Loki 1.0, which have entries
+	if len(s.Values) == 0 { // as in requests of clients older than Loki 1.0, which have entries instead
 		return malformed("a stream has no values")
 	}
 	values := newReader(s.Values)
 	return values.array(func() error { return in.value(values) })
 }
 
-// value takes an entry.
+// value adds an entry.
 func (in *intake) value(r *reader) error {
 	if err := r.delim('['); err != nil {
 		return err
@@ -73,7 +72,7 @@ func (in *intake) value(r *reader) error {
 	return in.entry(nanoseconds, line, metadata)
 }
 
-// A reader reads JSON of which it is known what comes next.
+// A reader reads JSON of a known structure.
 type reader struct{ *json.Decoder }
 
 func newReader(text []byte) *reader {
@@ -82,7 +81,7 @@ func newReader(text []byte) *reader {
 	return r
 }
 
-// delim reads a bracket.
+// delim reads this bracket, and returns an error if something else comes.
 func (r *reader) delim(want json.Delim) error {
 	got, err := r.Token()
 	if err != nil {
@@ -94,7 +93,7 @@ func (r *reader) delim(want json.Delim) error {
 	return nil
 }
 
-// object calls fn for each member, which reads its value.
+// object reads an object, and calls fn with the key of each member to read its value.
 func (r *reader) object(fn func(key string) error) error {
 	if err := r.delim('{'); err != nil {
 		return err
@@ -104,14 +103,14 @@ func (r *reader) object(fn func(key string) error) error {
 		if err != nil {
 			return malformed("%v", err)
 		}
-		if err := fn(key.(string)); err != nil { // JSON has no other keys
+		if err := fn(key.(string)); err != nil { // keys in JSON are strings
 			return err
 		}
 	}
 	return r.delim('}')
 }
 
-// array calls fn for each member, which reads it.
+// array reads an array, and calls fn to read each member.
 func (r *reader) array(fn func() error) error {
 	if err := r.delim('['); err != nil {
 		return err
@@ -124,7 +123,7 @@ func (r *reader) array(fn func() error) error {
 	return r.delim(']')
 }
 
-// pairs reads an object of texts.
+// pairs reads an object whose values are strings.
 func (r *reader) pairs(into *[]pair) error {
 	return r.object(func(key string) error {
 		value, err := r.text()
@@ -138,7 +137,7 @@ func (r *reader) pairs(into *[]pair) error {
 	})
 }
 
-// text reads a text, or a number or a truth value as one.
+// text reads a string, or a number or a boolean as one.
 func (r *reader) text() (string, error) {
 	token, err := r.Token()
 	if err != nil {
@@ -155,7 +154,7 @@ func (r *reader) text() (string, error) {
 	return "", malformed("a text was to come at byte %d", r.InputOffset())
 }
 
-// skip passes over a value.
+// skip reads a value and ignores it.
 func (r *reader) skip() error {
 	var value json.RawMessage
 	if err := r.Decode(&value); err != nil {

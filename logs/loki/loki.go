@@ -1,4 +1,5 @@
-// Package loki receives push requests as Grafana Loki does ([Handler]), and forwards records to Loki and to others that take its push requests ([Output]).
+// Package loki receives the push requests of Grafana Loki's clients ([Handler]), and forwards records to Loki and to other systems that
+// accept its push requests ([Output]).
 package loki
 
 import (
@@ -16,13 +17,13 @@ import (
 )
 
 // An Output pushes records as JSON: the labels of a stream are service and level, the line is the message, and the task, the
-// job, the number, the identity and the attributes are structured metadata, all as text. Loki does not keep a line twice if it
-// has one with the same time, text and metadata already. Records that Loki answers with 400, such as one that is too old, or 413,
-// count as refused.
+// job, the number, the identity and the attributes are structured metadata, all as text. Loki keeps a line that is sent again once, as it
+// has the same time, text and metadata. Requests that Loki answers with 400, for example because a record is too old, 413 or 422 are
+// refused; after any other answer the records are sent again.
 type Output struct{ client *push.Client }
 
-// New makes an output to a server at a URL such as "http://loki:3100", to which it adds the path /loki/api/v1/push. A user and
-// password in it, and the header, which may be nil, are sent with each request.
+// New returns an output to a server at a URL such as "http://loki:3100", to which it adds the path /loki/api/v1/push. A user and
+// password in the URL, and the header, which may be nil, are sent with each request. It does not connect yet.
 func New(address string, header http.Header) (*Output, error) {
 	client, err := push.New(address, push.Config{Header: header, Gzip: true})
 	if err != nil {
@@ -46,7 +47,7 @@ func (o *Output) Close() error {
 	return nil
 }
 
-// encode makes a push request of records of one service: a stream for each level.
+// encode returns a push request with records of one service. They are one stream for each level.
 func encode(records []logs.Record) []byte {
 	streams := map[string][]byte{}
 	var levels []string
@@ -80,7 +81,7 @@ func appendLine(b []byte, r *logs.Record) []byte {
 	b = append(b, '"')
 	seen := map[string]bool{"identity": true, "number": true}
 	put := func(key, text string) {
-		if !seen[key] && text != "" { // the first one of a name
+		if !seen[key] && text != "" { // of several with one name, the first
 			seen[key] = true
 			b = jsontext.AppendString(append(b, ','), key)
 			b = jsontext.AppendString(append(b, ':'), text)

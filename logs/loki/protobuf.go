@@ -11,7 +11,7 @@ import (
 // timestamp of seconds and nanoseconds in field 1, its line in field 2 and its structured metadata in field 3, each with a name
 // in field 1 and a value in field 2.
 
-// protobuf takes a push request.
+// protobuf adds the records of a push request.
 func (in *intake) protobuf(request []byte) error {
 	return each(request, func(number protowire.Number, data []byte, _ uint64) error {
 		if number == 1 && data != nil {
@@ -86,14 +86,14 @@ func (in *intake) entryMessage(b []byte) error {
 	if err != nil {
 		return err
 	}
-	const latest = (1<<63-1)/1_000_000_000 - 1 // which 64 bits have in nanoseconds
+	const latest = (1<<63-1)/1_000_000_000 - 1 // the last second that fits in 64 bits of nanoseconds
 	if seconds < 0 || seconds > latest || nanoseconds < 0 || nanoseconds >= 1e9 {
 		return malformed("a timestamp out of range")
 	}
 	return in.entry(seconds*1e9+nanoseconds, string(line), metadata)
 }
 
-// each calls fn for each field of a message: with its bytes, or with its number.
+// each calls fn for each field of a message, with its bytes or with its integer.
 func each(b []byte, fn func(number protowire.Number, data []byte, n uint64) error) error {
 	for len(b) > 0 {
 		number, kind, size := protowire.ConsumeTag(b)
@@ -124,7 +124,7 @@ func each(b []byte, fn func(number protowire.Number, data []byte, n uint64) erro
 	return nil
 }
 
-// parseLabels reads {name="value", …}, with values as Go and Prometheus quote them.
+// parseLabels reads {name="value", …}, with values quoted as in Go and Prometheus.
 func parseLabels(text string) (pairs []pair, err error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "{")
 	if !ok {

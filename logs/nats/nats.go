@@ -18,46 +18,47 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Config is how to reach a stream, and how to name its subjects. Only URL and Stream have no default.
+// Config has the address of a server, the stream and its subjects. All fields but URL and Stream have a default.
 type Config struct {
 	URL    string // such as nats://host:4222; with a user and password, or a token, before the host
 	Stream string // the name of the stream
 
-	// Subject is the template of subjects; {service} and {level} stand for the service, whose characters that subjects do not
-	// allow are written as %2E, and debug, info, warn or error. Default "logs.{service}.{level}".
+	// Subject is the template of subjects. {service} stands for the service, in which characters that subjects do not allow are escaped,
+	// such as %2E, and {level} for debug, info, warn or error. Default "logs.{service}.{level}".
 	Subject string
 
 	// Create creates the stream if it does not exist: for the subjects of the template, in files, with a window for duplicates of
 	// ten minutes. If you want replicas and limits, create the stream first.
 	Create bool
 
-	Window  int           // messages on their way without an acknowledgement, of each call of Send; default 512
-	Options []nats.Option // further ones, for certificates and credentials
+	Window  int           // messages in flight without an acknowledgement, of each call of Send; default 512
+	Options []nats.Option // options of the connection, such as certificates and credentials
 }
 
-// An Output publishes each record as a message: the JSON of [logs.Record.AppendJSON], whose Nats-Msg-Id is the record's
-// [logs.Record.Identity], so that the stream leaves out what it has got within its window for duplicates. What the stream has
-// acknowledged, it keeps as it is set up to. Only what is larger than the server's max_payload, or than the stream takes, is refused.
+// An Output publishes each record as a message: the JSON of [logs.Record.AppendJSON], with the record's [logs.Record.Identity] as
+// Nats-Msg-Id, so that the stream discards a record that it has received before within its duplicate window. How durable an acknowledged
+// message is depends on the settings of the stream. Only records larger than the server's max_payload, or than the stream's maximum
+// message size, are refused.
 //
-// A lost connection is not resumed but made anew by the next call, as what comes through one that was resumed may have a hole.
-// So the order holds, unless a stream refuses some of a batch and takes what follows, as when a cluster changes its leader.
+// After a lost connection the next call makes a new one, since messages may be missing in one that the client library resumes.
+// So records arrive in order, unless a stream refuses some of a batch and accepts later ones, as when a cluster changes its leader.
 type Output struct {
 	config   Config
 	template template
 
 	mu   sync.Mutex
-	link *link // nil when there is none
+	link *link // nil without a connection
 }
 
 // A link is a connection.
 type link struct {
-	raw    net.Conn // what conn writes to, and waits for with its mutex held; nil when the options have a dialer
+	raw    net.Conn // the connection below conn, which conn may block on while it holds its mutex; nil if the options have a dialer
 	conn   *nats.Conn
 	stream jetstream.JetStream
 	closed chan struct{}
 }
 
-// cut ends the connection without a wait for a server that takes nothing.
+// cut ends the connection, also while a write blocks because the server reads nothing.
 func (l *link) cut() {
 	if l.raw != nil {
 		_ = l.raw.Close()
@@ -75,7 +76,7 @@ type dialer func(network, address string) (net.Conn, error)
 // Dial implements [nats.CustomDialer].
 func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
 
-// New makes an output. It does not connect yet.
+// New returns an output to a stream. It does not connect yet. It returns an error for an invalid configuration.
 func New(c Config) (*Output, error) {
 	where, err := url.Parse(c.URL)
 	switch {
@@ -103,7 +104,7 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	if err != nil {
 		return fmt.Errorf("connect to NATS: %w", err)
 	}
-	stop := context.AfterFunc(ctx, l.cut) // publishing does not look at ctx
+	stop := context.AfterFunc(ctx, l.cut) // publishing ignores ctx
 	defer stop()
 	limit := int(l.conn.MaxPayload())
 	var refused forward.RefusedError
@@ -144,7 +145,7 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	return nil
 }
 
-// refuse counts a message that is larger than the stream takes, and reports whether it was one.
+// refuse reports whether an error says that a message is larger than the stream accepts, and counts it then.
 func refuse(refused *forward.RefusedError, err error) bool {
 	if !errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum) {
 		return false
@@ -168,14 +169,15 @@ func (l *link) wait(ctx context.Context, ack jetstream.PubAckFuture) error {
 	}
 }
 
-// settle waits for what is on its way, so that a stream that takes no more and then does again, gets none of it late.
+// settle waits for the acknowledgements of messages in flight, so that a stream that refuses messages for a while does not get some of
+// them late, after those of the next call.
 func (l *link) settle(ctx context.Context, acks []jetstream.PubAckFuture) {
 	for _, ack := range acks {
-		_ = l.wait(ctx, ack) // it is sent again anyway
+		_ = l.wait(ctx, ack) // the whole batch is sent again anyway
 	}
 }
 
-// fail gives up a connection: what is still on its way through it comes before what the next call sends.
+// fail closes a connection after an error: messages in flight on it cannot arrive after those of the next call, which makes another one.
 func (o *Output) fail(l *link, err error) error {
 	o.mu.Lock()
 	if o.link == l {
@@ -186,7 +188,7 @@ func (o *Output) fail(l *link, err error) error {
 	return fmt.Errorf("publish to stream %s: %w", o.config.Stream, err)
 }
 
-// connect returns the connection, and makes it when there is none.
+// connect returns the connection, and connects if there is none.
 func (o *Output) connect(ctx context.Context) (*link, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -197,7 +199,7 @@ func (o *Output) connect(ctx context.Context) (*link, error) {
 		o.link.close()
 		o.link = nil
 	}
-	if ctx.Err() != nil { // while another call connected
+	if ctx.Err() != nil { // it was canceled while another call connected
 		return nil, context.Cause(ctx)
 	}
 	l := &link{closed: make(chan struct{})}
@@ -211,7 +213,7 @@ func (o *Output) connect(ctx context.Context) (*link, error) {
 		if conn, err = new(net.Dialer).DialContext(dialing, network, address); err == nil {
 			l.raw = conn
 			context.AfterFunc(dialing, func() {
-				if ctx.Err() != nil { // what comes before the first answer does not look at it
+				if ctx.Err() != nil { // the client library ignores ctx until the first response
 					_ = conn.Close()
 				}
 			})
@@ -221,7 +223,7 @@ func (o *Output) connect(ctx context.Context) (*link, error) {
 	options := append([]nats.Option{nats.Name("meanwhile logs"), nats.Timeout(timeout), nats.SetCustomDialer(dial)}, o.config.Options...)
 	options = append(
 		options, nats.NoReconnect(), nats.RetryOnFailedConnect(false),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // Send returns them
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // Send returns errors; by default they are printed
 		nats.ClosedHandler(func(*nats.Conn) { close(l.closed) }),
 	)
 	var err error
@@ -239,7 +241,7 @@ func (o *Output) connect(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// find makes sure that the stream is there.
+// find returns an error if the stream does not exist, or creates it if the configuration says so.
 func (o *Output) find(ctx context.Context, js jetstream.JetStream) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -251,7 +253,7 @@ func (o *Output) find(ctx context.Context, js jetstream.JetStream) error {
 		Name: o.config.Stream, Subjects: []string{o.template.wildcard()}, Storage: jetstream.FileStorage, Duplicates: 10 * time.Minute,
 	})
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return nil // somebody else was faster
+		return nil // another process has created it in the meantime
 	}
 	return err
 }

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A template makes the subjects of records.
-type template []string // pieces, of which "{service}" and "{level}" stand for something
+// A template is the template of the subjects of records.
+type template []string // its parts; "{service}" and "{level}" are placeholders
 
 func parseTemplate(text string) (t template) {
 	for text != "" {
@@ -40,7 +40,7 @@ func (t template) subject(service string, level slog.Level) string {
 	return b.String()
 }
 
-// wildcard is the subject that all subjects of the template match.
+// wildcard returns a subject with wildcards that matches all subjects of the template.
 func (t template) wildcard() string {
 	tokens := strings.Split(strings.Join(t, ""), ".")
 	for i, token := range tokens {
@@ -51,8 +51,8 @@ func (t template) wildcard() string {
 	return strings.Join(tokens, ".")
 }
 
-// escape makes a token of a subject: what has a meaning in subjects or is not allowed there, and the percent sign, are
-// written as a percent sign and two hexadecimal digits.
+// escape returns a text as one token of a subject: characters that have a meaning in subjects or are not allowed there, and the percent
+// sign, are written as a percent sign and two hexadecimal digits.
 func escape(service string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
@@ -67,7 +67,7 @@ func escape(service string) string {
 	return b.String()
 }
 
-// levelName is the name of a level, or of the one below it that has one.
+// levelName returns the name of a level, or of the next lower level that has one.
 func levelName(level slog.Level) string {
 	switch {
 	case level < slog.LevelInfo:

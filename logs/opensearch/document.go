@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// appendItem appends the two lines of a record: what to do, and the document. A plain document has its attributes as one
-// text.
+// appendItem appends the two lines of a record in a bulk request: the action and the document. A plain document has its attributes as
+// one text.
 func (o *Output) appendItem(b []byte, r *logs.Record, plain bool) []byte {
 	identity := r.Identity()
 	b = append(b, `{"create":{"_index":`...)
@@ -56,7 +56,7 @@ func (o *Output) appendItem(b []byte, r *logs.Record, plain bool) []byte {
 	return append(b, "}\n"...)
 }
 
-// own are attributes for which the Elastic Common Schema has fields.
+// own maps attributes to the fields that the Elastic Common Schema has for them.
 var own = map[string]string{"trace_id": "trace.id", "span_id": "span.id"}
 
 func appendText(b []byte, name, text string) []byte {
@@ -67,7 +67,7 @@ func appendText(b []byte, name, text string) []byte {
 	return jsontext.AppendString(b, text)
 }
 
-// indexOf returns the index of a record.
+// indexOf returns the name of the index that a record goes to.
 func (o *Output) indexOf(r *logs.Record) string {
 	if !strings.Contains(o.index, "{") {
 		return o.index
@@ -75,7 +75,7 @@ func (o *Output) indexOf(r *logs.Record) string {
 	return strings.NewReplacer("{service}", indexName(r.Service), "{date}", r.Time.UTC().Format("2006.01.02")).Replace(o.index)
 }
 
-// indexName makes a part of the name of an index of a service: with small letters, and without what no index may have.
+// indexName returns the name of a service as a part of an index name: in lower case, with _ for characters that are not allowed there.
 func indexName(service string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`\/*?"<>| ,#:`, r) {

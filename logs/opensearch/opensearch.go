@@ -1,4 +1,4 @@
-// Package opensearch forwards records to OpenSearch, Elasticsearch, and others that take their bulk requests.
+// Package opensearch forwards records to OpenSearch, Elasticsearch, and other systems that accept their bulk requests.
 package opensearch
 
 import (
@@ -14,32 +14,32 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/forward"
 )
 
-// Config is how to reach a cluster. Only URL has no default.
+// Config has the address of a cluster, the index and the credentials. All fields but URL have a default.
 type Config struct {
-	// URL is where _bulk is, such as https://search:9200. A user and password in it are sent with each request; a query is
-	// as well.
+	// URL is the address below which _bulk is, such as https://search:9200. A user and password in it are sent with each request, and
+	// so is a query.
 	URL string
 
-	// Index is the name of a data stream or an index. {service} stands for the service, in small letters and without what
-	// names of indexes cannot have, and {date} for the day of the record, such as 2026.05.04. Default "logs-{date}".
+	// Index is the name of a data stream or an index. {service} stands for the service, in lower case and with _ for characters that
+	// index names cannot have, and {date} for the day of the record in UTC, such as 2026.05.04. Default "logs-{date}".
 	Index string
 
 	Header http.Header // of each request, such as Authorization: ApiKey …
 }
 
-// An Output sends records as documents, with create and [logs.Record.Identity] as _id, so that one that is there already is
-// not kept twice. What the cluster answers for, it keeps as it is set up to.
+// An Output sends records as documents, with the action create and [logs.Record.Identity] as _id, so that an index keeps a record
+// once even if it is sent again. How durable an acknowledged document is depends on the settings of the cluster.
 //
-// The names of fields are those of the Elastic Common Schema: @timestamp, log.level, service.name, message, event.sequence
+// The fields are those of the Elastic Common Schema: @timestamp, log.level, service.name, message, event.sequence
 // for the number, event.id for the identity, trace.id and span.id; then meanwhile.task, meanwhile.job, and the attributes in
-// the object attrs. A document that the cluster refuses, because a field has another type in its index, is sent once more
-// with all attributes as one text, attrs_json; what it refuses then is refused.
+// the object attrs. A document that the cluster refuses, for example because a field has another type in its index, is sent once
+// more with all attributes as one text, attrs_json. If it is refused again, the record counts as refused.
 type Output struct {
 	client *push.Client
 	index  string
 }
 
-// New makes an output.
+// New returns an output to a cluster. It does not connect yet. It returns an error for an invalid URL or index.
 func New(c Config) (*Output, error) {
 	client, err := push.New(c.URL, push.Config{Header: c.Header, Gzip: true})
 	if err != nil {
@@ -66,7 +66,8 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	return &forward.RefusedError{Count: len(refused), Why: why}
 }
 
-// bulk sends records, and returns those that were refused and what was said about the first of them.
+// bulk sends a bulk request, and returns the records that the cluster refused and the error of the first of them. With plain, the
+// attributes are one text.
 func (o *Output) bulk(ctx context.Context, records []logs.Record, plain bool) (refused []logs.Record, why string, err error) {
 	var body []byte
 	for i := range records {
@@ -83,7 +84,7 @@ func (o *Output) bulk(ctx context.Context, records []logs.Record, plain bool) (r
 	return readAnswer(text, records)
 }
 
-// An answer is what there is of the answer to a bulk request.
+// An answer is the response to a bulk request, as far as it is used.
 type answer struct {
 	Errors bool `json:"errors"`
 	Items  []struct {
@@ -102,7 +103,7 @@ func readAnswer(text []byte, records []logs.Record) (refused []logs.Record, why 
 	if err := json.Unmarshal(text, &a); err != nil {
 		return nil, "", fmt.Errorf("the answer to a bulk request is no JSON: %s", push.Shorten(text))
 	}
-	if len(a.Items) != len(records) { // also when there are no errors: what was not read was not kept
+	if len(a.Items) != len(records) { // also without errors: only an item acknowledges its record
 		return nil, "", fmt.Errorf("the answer to a bulk request of %d records has %d", len(records), len(a.Items))
 	}
 	if !a.Errors {
@@ -112,10 +113,10 @@ func readAnswer(text []byte, records []logs.Record) (refused []logs.Record, why 
 		item := &a.Items[i].Create
 		said := push.Shorten([]byte(item.Error.Type + ": " + item.Error.Reason))
 		switch status := item.Status; {
-		case status >= 200 && status < 300, status == http.StatusConflict: // which says that it is there
+		case status >= 200 && status < 300, status == http.StatusConflict: // 409: the document exists already
 		case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 			refused, why = append(refused, records[i]), cmp.Or(why, said)
-		default: // there is no room now, or no right, or no index: that can be mended
+		default: // no space, no permission or no index: an operator can fix that, so it is tried again
 			return nil, "", fmt.Errorf("a record of a bulk request got status %d: %s", status, said)
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// An intake makes records of one request, and gives them to a feed.
+// An intake decodes one request, and adds its records to a batcher.
 type intake struct {
 	to      input.Batcher
-	flush   func() error // of the feed
+	flush   func() error // of the batcher
 	waiting int          // bytes of records since the last flush
 	records int64
 }
@@ -22,28 +22,28 @@ func newIntake(ctx context.Context, to input.Batcher) *intake {
 	return &intake{to: to, flush: func() error { return to.Flush(ctx) }}
 }
 
-// flushed are the bytes of records after which they are handed on: each has the attributes of its resource, so that a body may
-// make many times as much as it has.
+// flushed is the number of bytes of records after which the batcher is flushed. Each record has the attributes of its resource, so the
+// records of a body can be many times as large as the body.
 const flushed = 256 << 10
 
-// A flushError is one of the feed; the others come from the body.
+// A flushError is an error of the batcher; other errors come from the body.
 type flushError struct{ err error }
 
 func (e *flushError) Error() string { return e.err.Error() }
 
-// A making is a record that is being made, and how many attributes it has.
+// A making is a record that is being decoded, and the number of its attributes so far.
 type making struct {
 	logs.View
 	attrs   int
 	dropped uint64
 }
 
-// request takes an ExportLogsServiceRequest. When it is malformed, what comes before that has been taken.
+// request adds the records of an ExportLogsServiceRequest. If it is malformed, the records before the error have been added.
 func (in *intake) request(b []byte) error {
 	return each(b, 1, in.resourceLogs)
 }
 
-// each calls fn for each message in the field of that number.
+// each calls fn for each message in the field with this number.
 func each(b []byte, number protowire.Number, fn func(b []byte) error) error {
 	for len(b) > 0 {
 		f, rest, err := next(b)
@@ -58,7 +58,7 @@ func each(b []byte, number protowire.Number, fn func(b []byte) error) error {
 	return nil
 }
 
-// resourceLogs takes what comes from one resource, which may stand behind its records.
+// resourceLogs adds the records of one ResourceLogs, in which the resource may follow its records.
 func (in *intake) resourceLogs(b []byte) error {
 	var m making
 	err := each(b, 1, func(b []byte) error {
@@ -100,8 +100,8 @@ func (m *making) scope(b []byte) error {
 	return nil
 }
 
-// logRecord takes a record, whose view begins with what it has from its resource and scope: their attributes lie in the
-// same room for all records.
+// logRecord adds one record. Its view begins with the service and the attributes of its resource and scope, which all records of the
+// scope share.
 func (in *intake) logRecord(m making, b []byte) error {
 	var (
 		number, observed   uint64
@@ -183,7 +183,7 @@ func (in *intake) logRecord(m making, b []byte) error {
 	return nil
 }
 
-// pair takes an attribute, or what its key stands for.
+// pair adds an attribute to the record, or sets the part of the record that its key stands for.
 func (m *making) pair(prefix string, b []byte, resource bool, depth int) error {
 	key, data, err := readPair(b)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/body"
 )
 
-// GRPCPath is the path of the call that exports logs by gRPC.
+// GRPCPath is the HTTP path of the gRPC method that exports logs.
 const GRPCPath = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
 
-// A call is a POST over HTTP/2 whose body is one message: a byte that says whether it is compressed, its length in four bytes, and
-// the message. So is the answer; how the call has ended stands in the trailers behind it.
+// A call of gRPC is a POST over HTTP/2 whose body is one message: a byte that is 1 if the message is compressed, its length in four
+// bytes, and the message. The response has the same form, and the status of the call in its trailers.
 
-// Codes of gRPC by which a call ends.
+// Status codes of gRPC.
 const (
 	codeOK                = 0
 	codeInvalidArgument   = 3
@@ -29,7 +29,7 @@ const (
 	codeUnavailable       = 14
 )
 
-// call answers a call.
+// call handles a call.
 func (h *handler) call(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor != 2 || r.Method != http.MethodPost {
 		w.Header().Set("Upgrade", "h2c")
@@ -65,7 +65,7 @@ func (h *handler) call(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	_, _ = w.Write(make([]byte, 5)) // the message of a success is empty; a client that is gone needs none
+	_, _ = w.Write(make([]byte, 5)) // the message of a success is empty; an error means that the client is gone
 	w.Header().Set(http.TrailerPrefix+"Grpc-Status", strconv.Itoa(codeOK))
 }
 

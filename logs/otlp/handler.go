@@ -21,19 +21,19 @@ const (
 	inFlight   = 128 << 20 // bytes of all bodies together
 	bodyWithin = 30 * time.Second
 
-	// answerWithin is how long records may wait for an output that takes none. Servers close connections on which no answer
-	// comes within a minute.
+	// answerWithin is how long records may wait for an output that fails. The HTTP server closes connections on which no response is
+	// sent within a minute.
 	answerWithin = 50 * time.Second
 )
 
-// Handler takes requests to export logs, as protobuf or JSON, also gzipped, and by gRPC, where the server speaks HTTP/2: it answers
-// those at any path, so mount it at /v1/logs and at [GRPCPath]. Each gives its records to a batcher of its own, which open returns,
-// and is acknowledged when [input.Batcher.Sync] has returned.
+// Handler returns a handler of requests to export logs: over HTTP as protobuf or JSON, also gzipped, and over gRPC, if the server
+// speaks HTTP/2. It handles gRPC calls at any path, so mount it at /v1/logs and at [GRPCPath]. The records of a request are added to a
+// batcher of its own, which open returns; the response is sent when [input.Batcher.Sync] has returned.
 //
-// A body of more than [MaxBody] is answered with 413, a malformed one with 400 (what stands before the damage is taken), and
-// when there is no room, 503 asks to come back. Bodies of all requests together take at most 128 MiB; they must arrive
-// within 30 s. Calls of gRPC end with the codes RESOURCE_EXHAUSTED, INVALID_ARGUMENT and UNAVAILABLE then. The program that mounts it
-// decides who may send.
+// A body of more than [MaxBody] is answered with 413, a malformed one with 400 (the records before the error are kept), and with 503
+// and Retry-After if there is no buffer space. Bodies of all requests together take at most 128 MiB; a body must arrive
+// within 30 s. Calls of gRPC end with the codes RESOURCE_EXHAUSTED, INVALID_ARGUMENT and UNAVAILABLE instead. The handler does not
+// authenticate: the program that mounts it decides who may send.
 func Handler(open func(*http.Request) input.Batcher) http.Handler {
 	return &handler{open: open, bodies: body.Reader{Most: MaxBody, Budget: meanwhile.NewSemaphore(inFlight)}}
 }
@@ -80,7 +80,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	succeed(w, asJSON)
 }
 
-// explain returns the answer to a request that ended with err, and counts what was no record.
+// explain returns the response to a request that ended with err, and counts a refused body.
 func explain(err error, to input.Batcher) *body.Problem {
 	answer, ok := errors.AsType[*body.Problem](err)
 	if !ok {
@@ -95,7 +95,7 @@ func explain(err error, to input.Batcher) *body.Problem {
 	return answer
 }
 
-// take gives the records of a request to the feed, and returns when they are on disk.
+// take adds the records of a request to the batcher, and returns when they are on disk.
 func take(ctx context.Context, to input.Batcher, request []byte) error {
 	in := newIntake(ctx, to)
 	malformed := in.request(request)
@@ -111,7 +111,7 @@ func take(ctx context.Context, to input.Batcher, request []byte) error {
 	return nil
 }
 
-// succeed writes an ExportLogsServiceResponse: all records were taken.
+// succeed writes an ExportLogsServiceResponse that acknowledges all records.
 func succeed(w http.ResponseWriter, asJSON bool) {
 	var answer []byte
 	if asJSON {
@@ -146,5 +146,5 @@ func write(w http.ResponseWriter, asJSON bool, status int, answer []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 	w.WriteHeader(status)
-	_, _ = w.Write(answer) // a client that is gone needs no answer
+	_, _ = w.Write(answer) // an error means that the client is gone
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 )
 
-// What follows makes the protobuf of a request in JSON, so that both mean the same. Lists are kept as text, and taken apart
-// member by member, so that one of many short members takes no more room than it has bytes. Identities are hexadecimal,
-// numbers of 64 bits may be strings, and unknown names are left out, as the specification says.
+// The functions below translate a request in JSON to protobuf, so that one decoder reads both. Lists are kept as text and decoded
+// member by member, so that a list of many short members needs no more memory than its text. As the specification says, trace and
+// span IDs are hexadecimal, integers of 64 bits may be strings, and unknown names are ignored.
 
 type (
 	jsonList = json.RawMessage
@@ -71,7 +71,7 @@ type (
 	}
 )
 
-// fromJSON returns the protobuf of a request.
+// fromJSON translates a request to protobuf.
 func fromJSON(text []byte) ([]byte, error) {
 	var r jsonRequest
 	if err := json.Unmarshal(text, &r); err != nil {
@@ -84,7 +84,7 @@ func fromJSON(text []byte) ([]byte, error) {
 	return b, nil
 }
 
-// appendEach appends each member of a list, as a message in the field of that number.
+// appendEach appends each member of a list as a message in the field with this number.
 func appendEach[T any](b []byte, number protowire.Number, list jsonList, put func(b []byte, x *T) ([]byte, error)) ([]byte, error) {
 	for text, err := range members(list) {
 		if err != nil {
@@ -106,10 +106,10 @@ func appendEach[T any](b []byte, number protowire.Number, list jsonList, put fun
 
 var errNoList = errors.New("no list where one belongs")
 
-// mostLevels is how deep encoding/json goes.
+// mostLevels is the greatest depth of nesting that encoding/json reads.
 const mostLevels = 10_000
 
-// members yields those of a list, which lie in its text: that is JSON, as it was read with what is around it.
+// members yields the members of a list as parts of its text, which is valid JSON: it was read as a part of the request.
 func members(list jsonList) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if len(list) == 0 || string(list) == "null" {
@@ -248,7 +248,7 @@ func appendValue(b []byte, text json.RawMessage, depth int) (_ []byte, err error
 	return b, nil
 }
 
-// double reads a number, or one of those that JSON has none for, as text.
+// double reads a number, or NaN or an infinity, which JSON has as a string.
 func double(text []byte) (float64, error) {
 	if unquoted, err := strconv.Unquote(string(text)); err == nil {
 		text = []byte(unquoted)

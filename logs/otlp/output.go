@@ -14,17 +14,17 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// identityKey is what the semantic conventions of OpenTelemetry call what makes a record unique.
+// identityKey is the attribute that identifies a record uniquely, by the semantic conventions of OpenTelemetry.
 const identityKey = "log.record.uid"
 
-// An Output exports to a collector, or to whatever takes OTLP over HTTP, as gzipped protobuf. A status of 200 acknowledges;
-// what the collector does with the records then is its own. It knows no duplicates; each record has its
-// [logs.Record.Identity] as the attribute log.record.uid. What the collector rejects, and what it answers 400, 413 or 422
-// to, is refused; anything else is tried again.
+// An Output exports records to a collector, or to another system that accepts OTLP over HTTP, as gzipped protobuf. A status from 200
+// to 299 acknowledges them; whether the collector keeps them is up to its configuration. Collectors do not detect duplicates; each
+// record has its [logs.Record.Identity] as the attribute log.record.uid. Records that the collector rejects in a partial success, and
+// requests that it answers with 400, 413 or 422, are refused; after any other answer they are sent again.
 type Output struct{ client *push.Client }
 
-// NewOutput makes an output to a collector at a URL such as "http://collector:4318"; without a path it has the path
-// /v1/logs. A user and password in the URL, and the header, which may be nil, are sent with each request.
+// NewOutput returns an output to a collector at a URL such as "http://collector:4318". If the URL has no path, the path is /v1/logs. A
+// user and password in the URL, and the header, which may be nil, are sent with each request. It does not connect yet.
 func NewOutput(address string, header http.Header) (*Output, error) {
 	client, err := push.New(address, push.Config{Header: header, Gzip: true})
 	if err != nil {
@@ -58,9 +58,9 @@ func (o *Output) Close() error {
 	return nil
 }
 
-// rejected reads the partial success of an answer, if there is one.
+// rejected returns how many records a partial success rejects, and the reason; zero without a partial success.
 func rejected(answer []byte) (count int, why string) {
-	_ = each(answer, 1, func(b []byte) error { // what cannot be read is an answer of 200 nevertheless
+	_ = each(answer, 1, func(b []byte) error { // a body that cannot be read is ignored: the status acknowledges
 		for len(b) > 0 {
 			f, rest, err := next(b)
 			if err != nil {
@@ -143,7 +143,7 @@ func appendLogRecord(b []byte, r *logs.Record) []byte {
 	return appendText(b, 3, strings.TrimSpace(name))
 }
 
-// unsigned returns a number of 32 bits.
+// unsigned returns an integer as 32 bits without a sign, and whether it fits.
 func unsigned(v slog.Value) (uint32, bool) {
 	switch v.Kind() {
 	case slog.KindInt64:

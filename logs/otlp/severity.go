@@ -7,7 +7,7 @@ import (
 	words "github.com/meanwhile-go/meanwhile/internal/severity"
 )
 
-// severity returns the number of a level: 1 to 24, of which slog's levels are 5, 9, 13 and 17.
+// severity returns the severity number of a level, from 1 to 24. Those of slog's levels are 5, 9, 13 and 17.
 func severity(level slog.Level) int { return int(min(max(level, -8), 15)) + 9 }
 
 var severityNames = [...]string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}
@@ -15,7 +15,7 @@ var severityNames = [...]string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATA
 // severityText returns the name of a severity number.
 func severityText(number int) string { return severityNames[(number-1)/4] }
 
-// level returns the level of a severity, and whether the text says more than the number.
+// level returns the level of a severity, and whether its text has information that the number does not have.
 func level(number int64, text string) (level slog.Level, more bool) {
 	name := strings.ToUpper(text)
 	if number >= 1 && number <= 24 {

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The fields of AnyValue, of which the last one counts.
+// The fields of AnyValue. If a message has several, the last one counts.
 const (
 	stringValue = 1
 	boolValue   = 2
@@ -28,7 +28,7 @@ const (
 	bytesValue  = 7
 )
 
-// readValue returns the field of an AnyValue that is set; number zero: none is.
+// readValue returns the field of an AnyValue that is set. Its number is zero if none is.
 func readValue(b []byte) (value field, err error) {
 	for len(b) > 0 {
 		var f field
@@ -70,7 +70,7 @@ func readPair(b []byte) (key, value []byte, err error) {
 	return key, value, nil
 }
 
-// attr returns an attribute of a value that is no list of pairs.
+// attr returns a value that is not a KeyValueList as an attribute.
 func attr(key string, f field) (a slog.Attr, err error) {
 	switch f.number {
 	case stringValue:
@@ -88,7 +88,7 @@ func attr(key string, f field) (a slog.Attr, err error) {
 	return slog.Any(key, json.RawMessage(text)), err
 }
 
-// text returns a body.
+// text returns the text of a body: a string as it is, bytes in base64, other values as JSON.
 func text(f field) ([]byte, error) {
 	switch f.number {
 	case 0:
@@ -127,7 +127,7 @@ func appendJSON(b []byte, f field, depth int) ([]byte, error) {
 	return append(b, "null"...), nil
 }
 
-// appendList appends the members of an ArrayValue or a KeyValueList, and the bracket.
+// appendList appends the members of an ArrayValue or a KeyValueList as JSON, and the closing bracket.
 func appendList(b, members []byte, bracket byte, depth int) ([]byte, error) {
 	for first := true; len(members) > 0; {
 		f, rest, err := next(members)
@@ -160,7 +160,7 @@ func appendList(b, members []byte, bracket byte, depth int) ([]byte, error) {
 	return append(b, bracket), nil
 }
 
-// appendAttr appends a KeyValue, as the field of that number.
+// appendAttr appends a KeyValue as the field with this number.
 func appendAttr(b []byte, number protowire.Number, key string, value slog.Value) []byte {
 	b, pair := begin(b, number)
 	b = appendText(b, 1, valid(key))
@@ -197,7 +197,7 @@ func appendAttr(b []byte, number protowire.Number, key string, value slog.Value)
 	return end(end(b, at), pair)
 }
 
-// readJSON reads a value, and nothing behind it, of which numbers keep all their digits.
+// readJSON decodes a text that is one JSON value. Numbers keep all their digits.
 func readJSON(text []byte) (x any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -210,13 +210,13 @@ func readJSON(text []byte) (x any, err error) {
 	return x, nil
 }
 
-// appendAny appends the fields of an AnyValue for what JSON has. An integer that OTLP cannot hold is a text, and so is what
-// lies deeper than a reader has to go.
+// appendAny appends the fields of an AnyValue for a JSON value. An integer that does not fit in OTLP's becomes a string, and so do
+// values that are nested too deeply.
 func appendAny(b []byte, x any, depth int) []byte {
 	if depth == maxDepth {
 		switch x.(type) {
 		case []any, map[string]any:
-			text, _ := json.Marshal(x) // which was JSON
+			text, _ := json.Marshal(x) // which was decoded from JSON
 			return appendBytes(b, stringValue, string(text))
 		}
 	}
@@ -257,5 +257,5 @@ func appendAny(b []byte, x any, depth int) []byte {
 	return b // null
 }
 
-// valid is a text as protobuf takes it.
+// valid returns a text as valid UTF-8, which protobuf requires.
 func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }

@@ -8,7 +8,7 @@ import (
 
 var errMalformed = errors.New("malformed protobuf")
 
-// A field is one of a message.
+// A field is a field of a protobuf message.
 type field struct {
 	number protowire.Number
 	kind   protowire.Type
@@ -16,7 +16,7 @@ type field struct {
 	data   []byte // of a text or a message
 }
 
-// next reads the field at the beginning of a message, and returns what follows it.
+// next reads the field at the beginning of a message, and returns the rest of the message.
 func next(b []byte) (f field, rest []byte, err error) {
 	number, kind, n := protowire.ConsumeTag(b)
 	if n < 0 {
@@ -43,14 +43,14 @@ func next(b []byte) (f field, rest []byte, err error) {
 	return f, b[n:], nil
 }
 
-// is reports whether it is the field of a number and kind; others are left out, as what newer versions may add.
+// is reports whether the field has this number and type. Other fields are ignored, since newer versions may add some.
 func (f *field) is(number protowire.Number, kind protowire.Type) bool {
 	return f.number == number && f.kind == kind
 }
 
 func (f *field) message(number protowire.Number) bool { return f.is(number, protowire.BytesType) }
 
-// What follows appends fields. Those that are empty need not be there.
+// The functions below append fields, and leave out those with the zero value.
 
 func appendBytes[T string | []byte](b []byte, number protowire.Number, data T) []byte {
 	b = protowire.AppendTag(b, number, protowire.BytesType)
@@ -72,8 +72,8 @@ func appendFixed64(b []byte, number protowire.Number, x uint64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(b, number, protowire.Fixed64Type), x)
 }
 
-// begin and end put a message into a field: what is appended between them. The length has room for one byte first, and
-// what follows is moved when it needs more.
+// begin and end make a field of the message that is appended between them. One byte is reserved for its length, and the message is moved
+// if the length needs more.
 func begin(b []byte, number protowire.Number) (_ []byte, at int) {
 	b = append(protowire.AppendTag(b, number, protowire.BytesType), 0)
 	return b, len(b)

@@ -7,60 +7,60 @@ import (
 	"time"
 )
 
-// Stats is what a server has done since it began.
+// Stats has the counters of a server, since it began, and the state of its alerts and outputs.
 type Stats struct {
 	Began    time.Time                 `json:"began"`
-	Inputs   map[string]InputStats     `json:"ways"`     // by the name of their listener
-	Services map[string]ServiceTraffic `json:"services"` //
-	Outputs  []OutputStats             `json:"outputs"`  //
+	Inputs   map[string]InputStats     `json:"ways"`     // by the names of their listeners
+	Services map[string]ServiceTraffic `json:"services"` // by their names
+	Outputs  []OutputStats             `json:"outputs"`  // the store, line files and sockets
 
-	// Redacted counts messages and values that a [Redaction] has changed, by its name.
+	// Redacted is the number of messages and values that a [Redaction] has changed, by its name.
 	Redacted map[string]int64 `json:"redacted,omitempty"`
 
 	Alerts []AlertStats `json:"alerts,omitempty"`
 }
 
-// AlertStats is how an [Alert] stands.
+// AlertStats is the state of an [Alert].
 type AlertStats struct {
 	Name    string     `json:"name"`
 	Filter  string     `json:"filter"`
 	Count   int        `json:"count"`
 	Window  string     `json:"window"`
 	Firing  bool       `json:"firing"`
-	Since   *time.Time `json:"since,omitempty"` // when it fired, while it fires
-	Records int64      `json:"records"`         // that match, within the window up to now
-	Fired   int64      `json:"fired"`           // times since the server began, or the alert was changed
+	Since   *time.Time `json:"since,omitempty"` // when it began to fire; nil while it does not fire
+	Records int64      `json:"records"`         // matching records within the window that ends now
+	Fired   int64      `json:"fired"`           // how often it has fired since the server began or the alert was changed
 }
 
-// InputStats is what came by one listener.
+// InputStats has the counters of one input.
 type InputStats struct {
-	Open        int64            `json:"open"`        // connections
-	Connections int64            `json:"connections"` // ever
+	Open        int64            `json:"open"`        // connections that are open
+	Connections int64            `json:"connections"` // connections since the server began
 	Records     int64            `json:"records"`
-	Bytes       int64            `json:"bytes"`   // of their messages
-	Refused     map[string]int64 `json:"refused"` // what was no record, by reason
+	Bytes       int64            `json:"bytes"`   // of the messages of these records
+	Refused     map[string]int64 `json:"refused"` // what was refused: connections, requests and malformed input, by reason
 
-	// Repaired counts records of services without a valid name, which are stored under another one, by the reasons of
-	// [logs.RepairService].
+	// Repaired is the number of records whose service had an invalid name, which are stored under a repaired one, by the reasons
+	// of [logs.RepairService].
 	Repaired map[string]int64 `json:"repaired"`
 }
 
-// ServiceTraffic is what came of one service.
+// ServiceTraffic has the counters of one service.
 type ServiceTraffic struct {
 	Records int64 `json:"records"`
-	Bytes   int64 `json:"bytes"`   // of their messages
-	Cut     int64 `json:"cut"`     // records that were too long
-	Limited int64 `json:"limited"` // and that came too fast and were left out
+	Bytes   int64 `json:"bytes"`   // of the messages of these records
+	Cut     int64 `json:"cut"`     // records that were truncated because they were too long
+	Limited int64 `json:"limited"` // records that exceeded a [Limit] and were dropped
 }
 
 // OutputStats is the state of one output.
 type OutputStats struct {
 	Name    string `json:"name"`
 	Written int64  `json:"written"`           // bytes of lines, or records of the store
-	Waiting int64  `json:"waiting"`           // bytes that wait
-	Repeats int64  `json:"repeats"`           // records that repeated the one before
-	Lost    int64  `json:"lost"`              // bytes of lines, or records, that could not be written before the end
-	Failure string `json:"failure,omitempty"` // why it fails; empty while it does not
+	Waiting int64  `json:"waiting"`           // bytes that wait to be written
+	Repeats int64  `json:"repeats"`           // records that repeated the one before, and were counted instead of written
+	Lost    int64  `json:"lost"`              // bytes of lines, or records, that could not be written before the server ended
+	Failure string `json:"failure,omitempty"` // the error of the last write; empty if it succeeded
 }
 
 type inputCounts struct {
@@ -71,7 +71,7 @@ type inputCounts struct {
 	repaired map[string]int64
 }
 
-// received counts records of a service that came by the input at a time.
+// received counts records of a service that arrived at this input at the time now.
 func (c *inputCounts) received(of *serviceCounts, now, records, bytes int64) {
 	of.lastSeen.Store(now)
 	of.records.Add(records)
@@ -80,7 +80,7 @@ func (c *inputCounts) received(of *serviceCounts, now, records, bytes int64) {
 	c.bytes.Add(bytes)
 }
 
-// mostReasons is how many reasons to refuse are kept apart.
+// mostReasons is how many reasons for refusals are counted separately; further ones count as "other".
 const mostReasons = 64
 
 func (c *inputCounts) refuse(reason string) {
@@ -104,7 +104,7 @@ func (c *inputCounts) repair(reason string, n int64) {
 	c.repaired[reason] += n
 }
 
-// inputCounts returns the counts of an input.
+// inputCounts returns the counters of an input, and makes them if there are none yet.
 func (s *Server) inputCounts(name string) *inputCounts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *Server) inputCounts(name string) *inputCounts {
 	return c
 }
 
-// Stats returns what the server has done. It may be called at any time, by anybody.
+// Stats returns the counters of the server. It may be called at any time, and concurrently.
 func (s *Server) Stats() Stats {
 	st := Stats{Began: s.began, Inputs: map[string]InputStats{}, Services: map[string]ServiceTraffic{}}
 	s.mu.Lock()
@@ -130,7 +130,7 @@ func (s *Server) Stats() Stats {
 	}
 	for name, c := range s.services {
 		if c.lastSeen.Load() == 0 {
-			continue // the store has it, from before
+			continue // known from the store only: it has received nothing yet
 		}
 		st.Services[name] = ServiceTraffic{Records: c.records.Load(), Bytes: c.bytes.Load(), Cut: c.cut.Load(), Limited: c.limited.Load()}
 	}
