@@ -17,37 +17,37 @@ const (
 	readRoom       = 64 << 10 // a read
 	tlsRoom        = 8 << 10
 	replyTime      = 10 * time.Second
-	quietTime      = 10 * time.Millisecond // without a byte
-	mostQuietReads = 2                     // of so long, after which what is to end holds no more: of one, the time may be over before it begins
-	drainTime      = 2 * time.Second       // at most so long
+	quietTime      = 10 * time.Millisecond // of a read at the end of the server, after which it counts as quiet
+	mostQuietReads = 2                     // quiet reads in a row after which a connection is drained. With one, its time may be over before it begins
+	drainTime      = 2 * time.Second       // the longest time to drain a connection
 	deadlineGrain  = time.Second
-	waiterTime     = 200 * time.Millisecond // without a byte, after which a Waiter waits no more
+	waiterTime     = 200 * time.Millisecond // without a byte, after which Waiter.Quiet is called
 )
 
 var readBuffers = sync.Pool{New: func() any { b := make([]byte, readRoom); return &b }}
 
-// A connection is one of an input. While nothing comes it holds no buffer but for the beginning of a frame.
+// A connection is a connection of a Protocol. While it is idle it has no buffer, unless it has read the beginning of a frame.
 type connection struct {
 	s       *Server
 	l       *Listener
 	conn    net.Conn
-	raw     syscall.RawConn // nil: read by conn
+	raw     syscall.RawConn // reads without a buffer while nothing arrives; nil: conn reads
 	origin  string
 	parser  input.Parser
 	batcher *batcher
 	rest    []byte       // the beginning of a frame
 	waiter  input.Waiter // the parser, while it waits to see what follows
 
-	buf     *[]byte // while it reads
+	buf     *[]byte // the buffer; nil while it is idle
 	filled  int
 	readErr error
 	tryRead func(fd uintptr) bool
 
-	deadline   time.Time // in force
-	lastRead   time.Time // the last byte; only when it matters
-	frameFrom  time.Time // when rest began; zero while it is empty
-	drainTill  time.Time // zero until it is to end
-	quietReads int       // looks since then that have found nothing, one after the other
+	deadline   time.Time // the read deadline that is set
+	lastRead   time.Time // when the last byte was read; only kept if there is an idle time
+	frameFrom  time.Time // when the frame in rest began; zero while rest is empty
+	drainTill  time.Time // when draining ends; zero until the server ends
+	quietReads int       // quiet reads in a row since then
 }
 
 func (s *Server) newConnection(l *Listener, h HandoverConn) *connection {
@@ -58,13 +58,13 @@ func (s *Server) newConnection(l *Listener, h HandoverConn) *connection {
 	c.lastRead = time.Now()
 	if len(c.rest) > 0 {
 		c.frameFrom = c.lastRead
-		c.waiter, _ = c.parser.(input.Waiter) // nobody knows whether it waited
+		c.waiter, _ = c.parser.(input.Waiter) // it may have waited in the process before
 	}
 	c.prepare()
 	return c
 }
 
-// run takes records in until the other side has closed, does what it may not, or the server ends.
+// run receives records until the peer closes the connection or violates the protocol, or the server ends.
 func (c *connection) run(ctx context.Context) {
 	defer c.put()
 	handedOver := false
@@ -100,7 +100,7 @@ func (c *connection) run(ctx context.Context) {
 	}
 }
 
-// take parses what has come, and reports whether the connection goes on.
+// take parses what was read, and reports whether the connection continues.
 func (c *connection) take(ctx context.Context, data []byte) bool {
 	if c.s.config.IdleTime > 0 {
 		c.lastRead = time.Now()
@@ -117,7 +117,7 @@ func (c *connection) take(ctx context.Context, data []byte) bool {
 		}
 	}
 	if err := c.batcher.Flush(ctx); err != nil {
-		return false // the server ends, and has said what it leaves
+		return false // the server ends, and its outputs have logged what they lose
 	}
 	if len(reply) > 0 && !c.reply(reply) {
 		return false
@@ -158,7 +158,7 @@ func (c *connection) reply(text []byte) bool {
 	return err == nil
 }
 
-// due returns when the connection is late, zero for never.
+// due returns when the connection exceeds its idle time or the time for a frame; zero for never.
 func (c *connection) due() time.Time {
 	switch conf := &c.s.config; {
 	case !c.frameFrom.IsZero():
@@ -169,7 +169,7 @@ func (c *connection) due() time.Time {
 	return time.Time{}
 }
 
-// setDeadline has the next read end when it is due, or before. It costs a lock, so it is left as it is when it can be.
+// setDeadline makes the next read end when the connection is due, or earlier. Setting a deadline costs a lock, so an earlier one is left.
 func (c *connection) setDeadline() {
 	if !c.drainTill.IsZero() {
 		_ = c.conn.SetReadDeadline(time.Now().Add(quietTime))
@@ -189,16 +189,16 @@ func (c *connection) setDeadline() {
 func (c *connection) setRead(deadline time.Time) {
 	c.deadline = deadline
 	_ = c.conn.SetReadDeadline(deadline)
-	// The end of the server is told by a deadline, which this one must not cover.
+	// At its end the server interrupts reads by a deadline, which this one must not replace.
 	if c.s.ends() {
 		_ = c.conn.SetReadDeadline(longAgo)
 	}
 }
 
-// Deadlines: one that is over at once, and none.
+// Deadlines: one that has passed, and none.
 var longAgo, noDeadline = time.Unix(1, 0), time.Time{}
 
-// late is called when nothing came until the deadline. It reports whether the connection goes on.
+// late is called when nothing arrived before the deadline. It reports whether the connection continues.
 func (c *connection) late(ctx context.Context) bool {
 	now := time.Now()
 	if c.s.ends() {
@@ -232,7 +232,7 @@ func (c *connection) late(ctx context.Context) bool {
 	return false
 }
 
-// finish takes what is left when no more comes.
+// finish parses what is left when the peer has closed the connection, or it is drained.
 func (c *connection) finish(ctx context.Context, err error) {
 	if len(c.rest) > 0 {
 		c.parser.End(c.rest, c.batcher)
@@ -243,7 +243,7 @@ func (c *connection) finish(ctx context.Context, err error) {
 	}
 }
 
-// read returns what has come, after the rest of before. It waits without a buffer where it can.
+// read waits for data, without a buffer where it can, and returns the rest of the last read with the data behind it.
 func (c *connection) read() ([]byte, error) {
 	if !c.drainTill.IsZero() && time.Now().After(c.drainTill) {
 		return nil, io.EOF
@@ -263,7 +263,7 @@ func (c *connection) read() ([]byte, error) {
 	return (*c.buf)[:c.filled], c.readErr
 }
 
-// unlessMore leaves an error out that comes again, when something came before it.
+// unlessMore returns no error if there is data before it: the next read returns the error again.
 func unlessMore(n int, err error) error {
 	if n > 0 {
 		return nil
@@ -271,7 +271,7 @@ func unlessMore(n int, err error) error {
 	return err
 }
 
-// get gets a buffer with the rest in it, and room behind it.
+// get gets a buffer that begins with the rest of the last read.
 func (c *connection) get() {
 	if c.buf == nil {
 		size := readRoom
@@ -288,10 +288,10 @@ func (c *connection) get() {
 	copy(*c.buf, c.rest)
 }
 
-// put gives the buffer back.
+// put returns the buffer to its pool, and keeps the rest.
 func (c *connection) put() {
 	if c.buf == nil || c.raw == nil && len(*c.buf) == tlsRoom && len(c.rest) < tlsRoom/2 {
-		return // those that are read by conn keep theirs, as they wait with it
+		return // without raw, the next read needs it while it waits
 	}
 	if len(*c.buf) == readRoom {
 		readBuffers.Put(c.buf)

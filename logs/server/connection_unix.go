@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// prepare has plain connections read without holding a buffer while nothing comes.
+// prepare makes reads of plain TCP connections wait without a buffer.
 func (c *connection) prepare() {
 	plain, ok := c.conn.(syscall.Conn)
 	if !ok {

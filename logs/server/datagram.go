@@ -16,10 +16,10 @@ const (
 	datagramRoom   = 64 << 10
 	datagramBuffer = 8 << 20 // asked of the system, which may give less
 	datagramRetry  = 100 * time.Millisecond
-	mostSenders    = 256 // hosts whose parsers are kept, for what repeats
+	mostSenders    = 256 // hosts whose parsers are kept and used again
 )
 
-// datagrams takes what comes at an address, until the server ends and the socket holds no more.
+// datagrams receives datagrams at an address, until the server ends and the socket's buffer is empty.
 func (s *Server) datagrams(ctx context.Context, l *openListener) error {
 	conn, ok := l.packet.(*net.UDPConn)
 	if !ok {
@@ -34,7 +34,7 @@ func (s *Server) datagrams(ctx context.Context, l *openListener) error {
 	var drainTill time.Time
 	quiet := 0
 	for drainTill.IsZero() || time.Now().Before(drainTill) {
-		if !drainTill.IsZero() { // for each anew: what the one before took is no quiet
+		if !drainTill.IsZero() { // again for each datagram, since parsing the one before took time
 			_ = conn.SetReadDeadline(time.Now().Add(quietTime))
 		}
 		n, from, err := conn.ReadFromUDPAddrPort(buf)
@@ -57,7 +57,7 @@ func (s *Server) datagrams(ctx context.Context, l *openListener) error {
 			}
 			continue
 		}
-		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port()) // as connections have it
+		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port()) // IPv4 as in the addresses of connections
 		if !l.allows(from.Addr()) {
 			f.Refuse(refusedAddress)
 			continue
@@ -68,7 +68,7 @@ func (s *Server) datagrams(ctx context.Context, l *openListener) error {
 		p := parsers[from.Addr()]
 		if p == nil {
 			if len(parsers) >= mostSenders {
-				clear(parsers) // of addresses anybody can make up more
+				clear(parsers) // addresses of senders may be spoofed, without a limit to their number
 			}
 			p = l.Protocol.Parser(origin, nil)
 			parsers[from.Addr()] = p

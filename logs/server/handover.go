@@ -12,9 +12,9 @@ import (
 type HandoverConn struct {
 	Conn     net.Conn `json:"-"`
 	Listener string   // the name of its listener
-	Origin   string   // where it comes from
-	State    []byte   // of its parser
-	Rest     []byte   // of what was read: the beginning of a frame
+	Origin   string   // the address of the peer
+	State    []byte   // the state of its parser
+	Rest     []byte   // what was read and not parsed yet: the beginning of a frame
 }
 
 // HandOver makes Run end without closing the connections over plain TCP: their next bytes are for another server. Connections
@@ -33,15 +33,14 @@ func (s *Server) HandoverConns() []HandoverConn {
 
 func (c *connection) canHandOver() bool { return c.raw != nil }
 
-// handOver gives a connection away between two reads.
+// handOver keeps a connection for the next server, between two reads.
 func (s *Server) handOver(h HandoverConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handovers = append(s.handovers, h)
 }
 
-// resume goes on with the connections that another server has given away. Those of a listener that there is no more are
-// closed.
+// resume serves the connections that another server has handed over. Those of listeners that this server does not have are closed.
 func (s *Server) resume(ctx context.Context) error {
 	if len(s.config.Resume) == 0 {
 		return nil

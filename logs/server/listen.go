@@ -17,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// An openListener is an address that is open.
+// An openListener is a listener whose address is open.
 type openListener struct {
 	*Listener
 	stream net.Listener
@@ -65,20 +65,20 @@ func (l *openListener) address() net.Addr {
 
 func (l *openListener) close() {
 	if l.packet != nil {
-		_ = l.packet.SetReadDeadline(longAgo) // what it holds is read before it is closed
+		_ = l.packet.SetReadDeadline(longAgo) // its buffer is read before it is closed
 	} else {
 		_ = l.stream.Close()
 	}
 }
 
-// Addr returns the address that a listener of the server has, once it runs.
+// Addr returns the address of the listener with this name, with the port that was chosen for port 0, once Run has opened it.
 func (s *Server) Addr(listener string) net.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.addresses[listener]
 }
 
-// listen takes what comes at one address.
+// listen serves one address.
 func (s *Server) listen(ctx context.Context, l *openListener) error {
 	switch {
 	case l.packet != nil:
@@ -102,7 +102,7 @@ func (s *Server) accept(ctx context.Context, l *openListener) error {
 			if s.ends() {
 				return nil
 			}
-			// Out of descriptors, as a rule: those that are open go on, and it is tried again.
+			// Usually there are no file descriptors left. Open connections continue, and accepting is tried again.
 			wait = min(max(2*wait, 5*time.Millisecond), time.Second)
 			s.logLimited("logs: accept a connection", l.Name, "", err)
 			if meanwhile.Sleep(ctx, wait) != nil {
@@ -115,7 +115,7 @@ func (s *Server) accept(ctx context.Context, l *openListener) error {
 	}
 }
 
-// slot waits for room for another connection.
+// slot waits until there may be another connection.
 func (s *Server) slot(ctx context.Context) error {
 	if s.slots.TryAcquire(1) {
 		return nil
@@ -130,7 +130,7 @@ func (s *Server) ends() bool {
 	return s.stopped.Err() != nil
 }
 
-// serveConn starts the task of a connection, which gives its slot back.
+// serveConn starts the task of a connection, which releases its slot at the end.
 func (s *Server) serveConn(ctx context.Context, l *Listener, h HandoverConn) {
 	counts := s.inputCounts(l.Name)
 	counts.connections.Add(1)
@@ -162,7 +162,7 @@ func (s *Server) serveConn(ctx context.Context, l *Listener, h HandoverConn) {
 	}, meanwhile.ID(h.Origin))
 }
 
-// shakeHands begins TLS. A client that is silent holds up no end of the server.
+// shakeHands does the handshake of TLS. It returns when the server ends, also if the client is silent.
 func (s *Server) shakeHands(ctx context.Context, conn *tls.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config.FrameTime)
 	defer cancel()
@@ -170,7 +170,7 @@ func (s *Server) shakeHands(ctx context.Context, conn *tls.Conn) error {
 	return conn.HandshakeContext(ctx)
 }
 
-// serveOther lets Serve serve a connection, whose ctx ends when the server does.
+// serveOther serves a connection by the listener's Serve, with a ctx that is canceled when the server ends.
 func (s *Server) serveOther(ctx context.Context, l *Listener, h HandoverConn) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -196,7 +196,7 @@ func (s *Server) serveOther(ctx context.Context, l *Listener, h HandoverConn) {
 	_ = h.Conn.Close()
 }
 
-// refusedFor returns for what fault of the other side a session has ended, in the words of the counters; "" for none.
+// refusedFor returns the reason, as it is counted, for which the server has refused a session; "" if it ended otherwise.
 func refusedFor(err error) string {
 	refusal, refused := errors.AsType[*logs.Refusal](err)
 	switch {
@@ -218,7 +218,7 @@ func refusedFor(err error) string {
 	return ""
 }
 
-// enroll has a connection notified of the end.
+// enroll registers a connection to be notified when the server ends.
 func (s *Server) enroll(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,7 +234,7 @@ func (s *Server) leave(c *connection) {
 	delete(s.conns, c)
 }
 
-// endAll tells listeners and connections that the server ends.
+// endAll notifies listeners and connections that the server ends.
 func (s *Server) endAll(all []*openListener) {
 	s.end()
 	for _, l := range all {
@@ -249,7 +249,7 @@ func (s *Server) endAll(all []*openListener) {
 	}
 }
 
-// A logLimit bounds what is logged of connections: strangers decide how many go wrong.
+// A logLimit bounds the log lines about connections, since anybody who can connect can cause them.
 type logLimit struct {
 	mu    sync.Mutex
 	since time.Time
@@ -258,7 +258,7 @@ type logLimit struct {
 
 const mostLogged = 20 // lines each minute
 
-// logLimited logs what went wrong with a connection.
+// logLimited logs why a connection was closed, unless there were too many such lines in this minute.
 func (s *Server) logLimited(what, listener, origin string, err error) {
 	s.logLimit.mu.Lock()
 	if now := time.Now(); now.Sub(s.logLimit.since) > time.Minute {

@@ -2,13 +2,13 @@ package server
 
 import "sync/atomic"
 
-// A rate lets through so many records a second, and so many at once. Any number of feeds may use it at once.
+// A rate limits the records of a service: so many a second, and bursts of so many. Batchers of several connections use it concurrently.
 type rate struct {
-	each  int64 // nanoseconds
-	ahead int64 // that many nanoseconds of records at once
+	each  int64 // nanoseconds from one record to the next at this rate
+	ahead int64 // the same of a whole burst
 	limit float64
-	next  atomic.Int64 // when the next record is due, if they came evenly
-	over  atomic.Int64 // that were left out since it was last reported
+	next  atomic.Int64 // when the next record is due at an even rate
+	over  atomic.Int64 // records that were dropped since the last report
 }
 
 func newRate(l *Limit) *rate {
@@ -20,8 +20,8 @@ func newRate(l *Limit) *rate {
 	return &rate{each: each, ahead: each * int64(burst-1), limit: l.Rate}
 }
 
-// allow reports whether a record may come in at a time, in nanoseconds since the server began: the time of day may be set back, after
-// which the limit would leave out all records until it has caught up.
+// allow reports whether a record that arrives at now is within the limit. The time is in nanoseconds since the server began: if it was the
+// time of day and the clock was set back, all records would be dropped until it has caught up.
 func (r *rate) allow(now int64) bool {
 	for {
 		next := r.next.Load()

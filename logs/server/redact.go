@@ -17,18 +17,18 @@ import (
 // A Redaction replaces data that must not be kept, in every record, before it is stored, written or forwarded. Records that are in the
 // store already stay as they are.
 type Redaction struct {
-	Name string // of its counter in [Stats]; default: "rule" and its place in the list, from 1 on
+	Name string // the name of its counter in [Stats]; default: "rule" and its place in the list, from 1 on
 
-	// Attrs are names of attributes whose values are replaced as a whole, in any case of their letters. A name fits a key, and the
-	// part of a key behind a dot: "password" fits "user.password". One with a * behind is how keys begin. The fields of a value that is JSON
-	// have the keys that they had as attributes, so it fits "password" of the value {"password": 1} of "user" as well.
+	// Attrs are the names of attributes whose values are replaced as a whole, regardless of case. A name matches a key, and the part of
+	// a key after a dot: "password" matches "user.password". A name with a * at its end is a prefix of keys. Fields of a value that is JSON
+	// have the keys that they would have as attributes, so "password" also matches the field of the value {"password": 1} of "user".
 	Attrs []string
 
-	// Pattern is what is replaced in messages, in paths of tasks, and in the values of attributes, also in numbers, which become text
-	// then. It must not match the empty text. Nil: nothing is.
+	// Pattern matches what is replaced in messages, in paths of tasks, and in values of attributes, including numbers, which become text
+	// then. It must not match the empty string. Nil matches nothing.
 	Pattern *regexp.Regexp
 
-	With string // what is written instead, at most 64 bytes; default "[redacted]"
+	With string // the replacement, at most 64 bytes; default "[redacted]"
 }
 
 const (
@@ -92,7 +92,7 @@ func (s *Server) newRedactor(rules []Redaction) (all redactor, err error) {
 	return all, nil
 }
 
-// redactionCount returns the counter of a name, which goes on when settings are read again.
+// redactionCount returns the counter with a name, which continues when settings are reloaded.
 func (s *Server) redactionCount(name string) *atomic.Int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Server) redactionCount(name string) *atomic.Int64 {
 	return c
 }
 
-// redact replaces what is to be replaced in a record. The texts of the view are left as they are, and others put in their place.
+// redact applies the rules to a record. It does not change the bytes of the view's texts, but sets others.
 func (all redactor) redact(v *logs.View) {
 	v.Message, _ = all.text(v.Message)
 	v.Task, _ = all.text(v.Task)
@@ -113,7 +113,7 @@ func (all redactor) redact(v *logs.View) {
 	for b := v.EncodedAttrs(); len(b) > 0; {
 		key, value, rest, ok := logs.NextAttr(b)
 		if !ok {
-			break // which a store refuses
+			break // damaged attributes, which a store refuses
 		}
 		size := len(b) - len(rest)
 		text, changed := all.value(key, value)
@@ -134,7 +134,7 @@ func (all redactor) redact(v *logs.View) {
 	}
 }
 
-// value returns what takes the place of the value of an attribute.
+// value returns the value of an attribute after redaction.
 func (all redactor) value(key []byte, value logs.AttrValue) (_ slog.Value, changed bool) {
 	named := all.hasNames()
 	if named {
@@ -161,8 +161,8 @@ func (all redactor) value(key []byte, value logs.AttrValue) (_ slog.Value, chang
 	return slog.StringValue(string(text)), true
 }
 
-// fields returns the JSON of an attribute with the values of its fields replaced that rules name. What is no JSON is replaced as a whole,
-// as it is unknown what it has.
+// fields returns the JSON of an attribute after redaction of the fields that rules name. Text that is not valid JSON is replaced as a whole,
+// since its fields are unknown.
 func (all redactor) fields(key, text []byte) (_ []byte, changed bool) {
 	prefix := string(key)
 	replaced, err := mask.Replace(text, func(path []string) (string, bool) {
@@ -198,7 +198,7 @@ func (all redactor) named(key string) *redaction {
 	return nil
 }
 
-// text returns a text without what the patterns match.
+// text returns a text after replacing what the patterns match.
 func (all redactor) text(text []byte) (_ []byte, changed bool) {
 	for _, r := range all {
 		if r.pattern != nil && len(text) > 0 && r.pattern.Match(text) {
@@ -209,7 +209,7 @@ func (all redactor) text(text []byte) (_ []byte, changed bool) {
 	return text, changed
 }
 
-// fits reports whether the value of a key, in lower case, is replaced.
+// fits reports whether the rule replaces the value of a key, which is in lower case.
 func (r *redaction) fits(key string) bool {
 	for _, name := range r.names {
 		if rest, ok := strings.CutSuffix(key, name); ok && (rest == "" || strings.HasSuffix(rest, ".")) {

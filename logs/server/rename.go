@@ -10,7 +10,7 @@ import (
 
 const maxFromService = 256 // bytes
 
-// rename makes a record one of the service that it is stored under, and adds the name it came with, unless that is empty.
+// rename sets the service that a record is stored under, and adds its original name as the attribute from_service, unless that is empty.
 func rename(v *logs.View, service string) {
 	if len(v.Service) > 0 && len(v.Message)+len(v.Task)+len(v.Job)+len(v.EncodedAttrs()) < logs.MaxRecord-mostAdded {
 		v.SetEncodedAttrs(slices.Clip(v.EncodedAttrs())) // other records may follow in the buffer

@@ -20,11 +20,11 @@ import (
 // count, and if there are none either, those without services. Routes of "*" get every record, whatever the others say. A
 // destination of several routes gets a record once.
 type Route struct {
-	Services []string      // names, or their beginnings with a * behind; none: what no other route names
+	Services []string      // names, or prefixes followed by a *; none: services that no other route names
 	Level    slog.Leveler  // only records of this level or above; nil: all
 	Words    []string      // only records of these severities, such as "warn"; nil: all
 	Dedupe   bool          // records that repeat the one before are counted, and reported as "Last message repeated N times"
-	Raw      bool          // lines have messages, services and severities byte by byte as they came, as Analogger writes them: a message may have several lines
+	Raw      bool          // lines have messages, services and severities byte by byte as they were received, as Analogger writes them: a message may have several lines
 	Fraction int           // digits of a fraction of a second in the times of lines: 0, 3, 6 or 9; raw lines have none
 	To       []Destination // at least one
 }
@@ -33,15 +33,15 @@ type Route struct {
 type Destination struct {
 	Store  bool             // the store of the server
 	File   *linefile.Config // lines in a file
-	Writer io.Writer        // lines to standard output, or to another writer that is there already
-	Socket string           // lines over TCP to this host:port; the connection is made again when it is lost
+	Writer io.Writer        // lines to standard output, or to another open writer
+	Socket string           // lines over TCP to this host:port; a lost connection is reopened
 }
 
-// A Limit bounds the rate of records of services.
+// A Limit is a rate limit for the records of services. Records that exceed it are dropped, counted, and reported in the service's stream.
 type Limit struct {
 	Services []string // as in a [Route]; none: each service that no other limit names
-	Rate     float64  // records a second, for each service on its own
-	Burst    int      // so many at once; default: those of one second
+	Rate     float64  // records per second of each service
+	Burst    int      // records that may arrive at once; default: those of one second
 }
 
 func (r *Route) check() error {
@@ -86,8 +86,8 @@ func checkServices(patterns []string) error {
 	return nil
 }
 
-// routeRank says how well patterns fit a service: 0 for not at all, 1 for those that name none, and more the longer the part
-// that fits. An exact name fits best.
+// routeRank returns how well patterns match a service: 0 if they do not, 1 if there are none, and more the longer the matching prefix is.
+// An exact name ranks highest.
 func routeRank(patterns []string, service string) int {
 	if len(patterns) == 0 {
 		return 1
@@ -105,7 +105,7 @@ func routeRank(patterns []string, service string) int {
 	return best
 }
 
-// routesOf returns the routes that a record of a service takes.
+// routesOf returns the routes of a service.
 func routesOf(routes []Route, service string) (taken []*Route) {
 	best := 1
 	for i := range routes {
@@ -130,11 +130,11 @@ func limitOf(limits []Limit, service string) (found *Limit) {
 	return found
 }
 
-// A levelFilter is what a route lets through, asked for each record. The nil one lets all through.
+// A levelFilter decides which records of a service a route passes, by their levels and severities. A nil one passes all.
 type levelFilter struct {
 	least slog.Level
 	only  []string
-	other *levelFilter // which lets through more; nil for none
+	other *levelFilter // passes records that this one does not; nil for none
 }
 
 func newLevelFilter(r *Route) *levelFilter {
@@ -148,7 +148,7 @@ func newLevelFilter(r *Route) *levelFilter {
 	return w
 }
 
-// or returns a level filter that lets through what one of two does. It is made of the second one.
+// or returns a level filter that passes what one of two filters passes. It changes the second one.
 func (g *levelFilter) or(other *levelFilter) *levelFilter {
 	if g == nil || other == nil {
 		return nil

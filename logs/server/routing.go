@@ -14,28 +14,28 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/linefile"
 )
 
-// A routing is the routes of a server, worked out for each service when its first record comes. Another one takes its place
-// when the settings are read again; the outputs stay.
+// A routing has the routes of a server, resolved for each service when its first record arrives. It is replaced when the settings are
+// reloaded; the outputs stay.
 type routing struct {
 	s        *Server
 	routes   []Route
 	limits   []Limit
 	redactor redactor // nil: nothing is redacted
 	alerts   []*alertCounter
-	before   atomic.Pointer[routing] // whose limits are still to be reported; nil for none
+	before   atomic.Pointer[routing] // the previous one, whose dropped records are still to be reported; nil for none
 
 	mu       sync.RWMutex
 	services map[string]*serviceRoute
 }
 
-// A serviceRoute is where the records of one service go.
+// A serviceRoute has the outputs, the limit and the alerts of one service.
 type serviceRoute struct {
 	name    string
-	head    []byte // as lines have it, with a | behind
-	raw     []byte // as raw lines have it
+	head    []byte // the service as lines have it, and a |
+	raw     []byte // the service as raw lines have it
 	outputs []routedOutput
 	rate    *rate           // nil for no limit
-	alerts  []*alertCounter // that count its records
+	alerts  []*alertCounter // the alerts that count its records
 	counts  *serviceCounts
 }
 
@@ -44,18 +44,18 @@ type routedOutput struct {
 	levels *levelFilter
 }
 
-// A bufferKey is what a batcher gathers on its own: lines for one output, or the records of one service for the store.
+// A bufferKey identifies a buffer of a batcher: one has lines for one output, or records of one service for the store.
 type bufferKey struct {
-	lines    *lineOutput  // or
-	store    *storeOutput //
-	service  string       // of store
+	lines    *lineOutput  // either this
+	store    *storeOutput // or this
+	service  string       // only with store
 	dedupe   bool
 	raw      bool // lines as Analogger writes them
 	fraction int  // digits in the times of lines
 }
 
-// route returns the route of a service. That of a service whose name is repaired, for the reason, or that is not kept apart, has
-// another name.
+// route returns the route of a service. Its name is another one if the service's name is invalid and repaired, for the reason returned, or
+// if there are too many services.
 func (r *routing) route(name []byte) (p *serviceRoute, reason string) {
 	if p = r.known(name); p != nil {
 		return p, ""
@@ -91,7 +91,7 @@ func (r *routing) known(name []byte) *serviceRoute {
 	return r.services[string(name)]
 }
 
-// add adds an output. One that two routes lead to gets what either of them lets through, once, and is freed of repeats only where both say so.
+// add adds an output. If two routes lead to an output, it gets once what either of them passes, deduplicated only if both say so.
 func (p *serviceRoute) add(key *bufferKey, levels *levelFilter) {
 	if key == nil {
 		return
@@ -110,22 +110,22 @@ func (p *serviceRoute) add(key *bufferKey, levels *levelFilter) {
 // A lineOutput is an output for lines.
 type lineOutput struct {
 	*linefile.Output
-	file  *linefile.File // what it writes to; nil for anything but a file
-	keys  atomic.Int32   // how many buffer keys there are of it
-	mixed atomic.Bool    // more than one: some of its lines are freed of repeats or raw, others are not
+	file  *linefile.File // the file it writes to; nil for other destinations
+	keys  atomic.Int32   // the number of its buffer keys
+	mixed atomic.Bool    // whether there are several: some of its lines are deduplicated or raw, others are not
 }
 
-// outputs are those of a server, by what they write to.
+// outputs has the outputs of a server, by their destinations.
 type outputs struct {
 	mu    sync.Mutex
-	ctx   context.Context // in which their tasks run; nil before the server runs
+	ctx   context.Context // the scope of their tasks; nil before the server runs
 	lines map[any]*lineOutput
-	bytes atomic.Int64 // that wait in them
+	bytes atomic.Int64 // bytes that wait in all of them
 	keys  map[bufferKey]*bufferKey
 	store *storeOutput
 }
 
-// keyOf returns what stands for a destination. The output is begun when it is first asked for.
+// keyOf returns the buffer key of a destination, and starts its output if it has none yet.
 func (s *Server) keyOf(to Destination, service string, route *Route) *bufferKey {
 	key := bufferKey{dedupe: route.Dedupe, raw: route.Raw && !to.Store}
 	o := &s.outputs
@@ -162,11 +162,11 @@ func (s *Server) keyOf(to Destination, service string, route *Route) *bufferKey 
 }
 
 type (
-	filePlace     string // the same path of a file, however it is written in a route
+	filePlace     string // the absolute path of a file, so that different spellings are one output
 	socketAddress string
 )
 
-// writerName names a writer: standard output by its path.
+// writerName returns the name of a writer, such as /dev/stdout.
 func writerName(w io.Writer) string {
 	if named, ok := w.(interface{ Name() string }); ok {
 		return named.Name()
@@ -174,7 +174,7 @@ func writerName(w io.Writer) string {
 	return fmt.Sprintf("%T", w)
 }
 
-// line returns the output for a place, and begins it. The lock is held.
+// line returns the output for a destination, and starts it if it is new. The lock is held.
 func (o *outputs) line(place any, name string, target func() linefile.Target, logger *slog.Logger) *lineOutput {
 	l := o.lines[place]
 	if l == nil {
@@ -189,7 +189,7 @@ func (o *outputs) line(place any, name string, target func() linefile.Target, lo
 	return l
 }
 
-// all returns the line outputs, by name.
+// all returns the line outputs, sorted by name.
 func (o *outputs) all() []*lineOutput {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -201,7 +201,7 @@ func (o *outputs) all() []*lineOutput {
 	return all
 }
 
-// endInterval ends the intervals in which repeats are looked for.
+// endInterval reports the repeats of the interval of deduplication that has ended.
 func (o *outputs) endInterval(now time.Time) {
 	for _, l := range o.all() {
 		l.EndInterval(now)
