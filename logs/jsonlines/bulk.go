@@ -29,19 +29,20 @@ const (
 	bulkWithin   = 30 * time.Second
 )
 
-// BulkHandler is the input for clients of Elasticsearch and OpenSearch: it takes bulk requests, for the paths /_bulk and
-// /INDEX/_bulk, and answers what their clients ask before ([IsBulk] says which requests these are). Of the actions, index and create
-// make a record of their document, as [Decoder] reads it; delete and update are answered with 400 each, as records do not change.
-// A document that names no service is of its index, without a date at the end.
+// BulkHandler returns a handler of bulk requests of clients of Elasticsearch and OpenSearch, for the paths /_bulk and
+// /INDEX/_bulk, and of the requests that these clients send first ([IsBulk] reports which requests are for this handler). The actions
+// index and create make a record of their document, as [Decoder] reads it; delete and update are answered with 400 each, since records
+// cannot be changed. The service of a document that names none is its index, without a date at the end.
 //
-// The answer has an item for each action and comes when the records are on disk. Else it is
+// The response has an item for each action, and is sent when the records are on disk. Otherwise it is
 //
-//	400  a line that should be an action is none; nothing was taken
-//	413  the body has more than [MaxBulk]; nothing was taken
-//	503  there is no room, or an output takes nothing; Retry-After says when to come again
+//	400  a line that should be an action is not one; nothing is kept
+//	413  the body has more than [MaxBulk]; nothing is kept
+//	503  there is no buffer space, or an output fails; Retry-After says when to retry
 //
-// Bodies may be gzipped, take at most 128 MiB together, and must arrive within 30 s. Requests of pages of other origins are refused.
-// The caller must check who may write. Each request gets a batcher from open.
+// Bodies may be gzipped; those of all requests together take at most 128 MiB, and each must arrive within 30 s. Cross-origin requests of
+// browsers are refused. The handler does not authenticate: the program that mounts it decides who may send. Each request gets a batcher
+// from open.
 func BulkHandler(open func(*http.Request) input.Batcher) http.Handler {
 	return http.NewCrossOriginProtection().Handler(&bulk{open: open, bodies: body.Reader{Most: MaxBulk, Budget: meanwhile.NewSemaphore(bulkInFlight)}})
 }
@@ -52,7 +53,7 @@ type bulk struct {
 }
 
 func (h *bulk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Elastic-Product", "Elasticsearch") // without which its clients refuse to go on
+	w.Header().Set("X-Elastic-Product", "Elasticsearch") // its clients send nothing without this header
 	index, ok := bulkIndex(r.URL.Path)
 	switch {
 	case !ok:
@@ -88,7 +89,7 @@ func (h *bulk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answerBulk(w, request, index, outcomes, time.Since(began))
 }
 
-// An outcome is what became of one action.
+// An outcome is the result of one action.
 type outcome byte
 
 const (
@@ -97,9 +98,9 @@ const (
 	bulkChange
 )
 
-// takeBulk gives the documents to the feed, and returns when they are on disk.
+// takeBulk adds the documents to the batcher, and returns when they are on disk.
 func takeBulk(ctx context.Context, to input.Batcher, request []byte, index string) (outcomes []outcome, err error) {
-	for rest := request; ; { // an action that is none has nothing taken
+	for rest := request; ; { // first all actions are checked: after an invalid one nothing is kept
 		var a action
 		if a, rest, err = nextAction(rest, index); err != nil {
 			line := 1 + bytes.Count(request[:len(request)-len(rest)], []byte{'\n'})
@@ -141,7 +142,7 @@ func takeBulk(ctx context.Context, to input.Batcher, request []byte, index strin
 
 var bulkRefusals = map[outcome]string{bulkMalformed: "malformed", bulkChange: "bulk: delete or update"}
 
-// An action is one of a bulk request.
+// An action is an action of a bulk request, with its document.
 type action struct {
 	name     string // empty at the end of the request
 	index    string
@@ -151,8 +152,8 @@ type action struct {
 
 const maxAction = 8 << 10 // bytes of the line of an action
 
-// nextAction reads the action at the beginning of what is left of a request, and returns what follows it; with an error, what begins
-// with the wrong line.
+// nextAction reads the action at the beginning of the rest of a request, and returns what follows it. With an error, it returns the rest
+// from the invalid line on.
 func nextAction(b []byte, index string) (a action, rest []byte, err error) {
 	var line, from []byte
 	for len(line) == 0 {
@@ -189,10 +190,10 @@ func nextAction(b []byte, index string) (a action, rest []byte, err error) {
 	return a, b, nil
 }
 
-// An identifier is that of a document: a text, or a number with all of its digits.
+// An identifier is the ID of a document: a string, or a number with all of its digits.
 type identifier string
 
-// UnmarshalJSON takes any value.
+// UnmarshalJSON accepts any value.
 func (id *identifier) UnmarshalJSON(text []byte) error {
 	if text[0] == '"' {
 		return json.Unmarshal(text, (*string)(id))
@@ -217,7 +218,7 @@ func bulkIndex(path string) (index string, ok bool) {
 
 var dated = regexp.MustCompile(`[-_.]\d{4}[-_.]?\d{2}[-_.]?\d{2}$`)
 
-// serviceOf returns the service of documents of an index: they have one a day, of which each would be another service.
+// serviceOf returns the service of documents of an index: its name without a date, since clients use an index for each day.
 func serviceOf(index string) string {
 	if service := dated.ReplaceAllString(index, ""); service != "" {
 		return service
@@ -225,7 +226,7 @@ func serviceOf(index string) string {
 	return Service
 }
 
-// answerBulk writes an item for each action.
+// answerBulk writes a response with an item for each action.
 func answerBulk(w http.ResponseWriter, request []byte, index string, outcomes []outcome, took time.Duration) {
 	wrong := false
 	for _, o := range outcomes {
@@ -262,7 +263,7 @@ var bulkAnswers = map[outcome]string{
 	bulkChange:    `,"status":400,"error":{"type":"illegal_argument_exception","reason":"records do not change: send index or create"}`,
 }
 
-// failBulk answers a request as a whole.
+// failBulk writes the response to a request that failed as a whole.
 func failBulk(w http.ResponseWriter, p *body.Problem) {
 	if p.After > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(p.After))

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/body"
 )
 
-// What clients ask before they send. The version is one that they accept.
+// The responses to the requests that clients send first. The version is one that they accept.
 const (
 	banner = `{"name":"meanwhile","cluster_name":"meanwhile","version":{"number":"8.17.0","build_flavor":"default",` +
 		`"minimum_wire_compatibility_version":"7.17.0","minimum_index_compatibility_version":"7.0.0"},"tagline":"You Know, for Search"}`
@@ -16,11 +16,12 @@ const (
 	health  = `{"cluster_name":"meanwhile","status":"green","timed_out":false,"number_of_nodes":1,"number_of_data_nodes":1}`
 )
 
-// setUp are the paths below which clients set up what records here do not need, such as templates: they are told that it is done.
+// setUp are the paths below which clients set up things such as templates, which are not needed here. These requests are acknowledged and
+// ignored.
 var setUp = []string{"/_ilm/", "/_index_template/", "/_template/", "/_component_template/", "/_ingest/pipeline/", "/_data_stream/"}
 
-// IsBulk reports whether a request is for [BulkHandler]: a bulk request, or one of those that clients of Elasticsearch send before
-// it. The path "/" they share with browsers: it is theirs when the header Accept names JSON, or X-Elastic-Client-Meta is there.
+// IsBulk reports whether a request is for [BulkHandler]: a bulk request, or one that clients of Elasticsearch send before it. Browsers
+// request the path "/" as well: it is for BulkHandler if the header Accept names JSON, or there is an X-Elastic-Client-Meta.
 func IsBulk(r *http.Request) bool {
 	path := r.URL.Path
 	if _, ok := bulkIndex(path); ok || path == "/_license" || path == "/_xpack" || path == "/_cluster/health" {
@@ -34,7 +35,7 @@ func IsBulk(r *http.Request) bool {
 	return path == "/" && (strings.Contains(r.Header.Get("Accept"), "json") || r.Header.Get("X-Elastic-Client-Meta") != "")
 }
 
-// probe answers a request that brings no records.
+// probe answers a request that clients send before bulk requests.
 func (h *bulk) probe(w http.ResponseWriter, r *http.Request) {
 	answer := ""
 	switch path := r.URL.Path; {
@@ -51,5 +52,5 @@ func (h *bulk) probe(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, answer) // a client that is gone needs no answer
+	_, _ = io.WriteString(w, answer) // an error means that the client is gone
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-const maxWindow = 8 << 20 // of zstd, in bytes: what its decoder keeps
+const maxWindow = 8 << 20 // bytes of memory for the window of a zstd decoder
 
-// decompress returns a reader of a body of at most limit bytes, decompressed. That bound is the only one: a thousand equal lines
-// compress to next to nothing. Who has read the body, calls done.
+// decompress returns a reader of a body, decompressed, of at most limit bytes. The ratio of compression is not limited: a thousand equal
+// lines compress to almost nothing. Call done when the body was read.
 func decompress(body io.Reader, encoding string, limit int64) (r io.Reader, done func(), err error) {
 	switch encoding {
 	case "", "identity":
@@ -30,7 +30,7 @@ func decompress(body io.Reader, encoding string, limit int64) (r io.Reader, done
 	return nil, nil, fmt.Errorf("the Content-Encoding is gzip or zstd, not %.40q", encoding)
 }
 
-// A gzipReader reads the head with the first bytes, and not before.
+// A gzipReader decompresses gzip. It reads the gzip header at the first Read, so that opening it does not wait for the body.
 type gzipReader struct {
 	in   io.Reader
 	open *gzip.Reader
@@ -49,7 +49,7 @@ func (z *gzipReader) Read(b []byte) (n int, err error) {
 	return z.open.Read(b)
 }
 
-// A bounded reader ends with an error where more comes out than the limit.
+// A bounded reader returns an error when there is more to read than the limit.
 type bounded struct {
 	reader io.Reader
 	out    int64

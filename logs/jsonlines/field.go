@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 )
 
-// A part is what a field says of a record.
+// A part is the part of a record that a field sets.
 type part byte
 
 const (
@@ -21,14 +21,14 @@ const (
 	partJob
 	partName
 	partLog
-	partRealtime // and those that follow are of journald
+	partRealtime // this and the following are fields of journald
 	partPriority
 	partIdentifier
 	partUnit
 	partPlace
 )
 
-// part says what the field d.key is.
+// part returns the part that the field d.key sets.
 func (d *Decoder) part() part {
 	if d.plain {
 		return partAttr
@@ -54,7 +54,7 @@ func (d *Decoder) part() part {
 	return journalPart(d.key)
 }
 
-// The forms of dates, beside that of RFC 3339: zap's with ISO 8601, and those without a zone, which count as UTC.
+// The formats of times besides RFC 3339: zap's ISO 8601, and those without a zone, which count as UTC.
 var forms = []string{time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05"}
 
 func parseTime(text []byte) (nanoseconds int64, ok bool) {
@@ -69,7 +69,7 @@ func parseTime(text []byte) (nanoseconds int64, ok bool) {
 	return 0, false
 }
 
-// inRange returns a time in nanoseconds, which 64 bits hold for years from 1678 to 2261.
+// inRange returns a time in nanoseconds since 1970. It returns false outside the years 1678 to 2261, which 64 bits can hold.
 func inRange(at time.Time) (nanoseconds int64, ok bool) {
 	if year := at.Year(); year < 1678 || year > 2261 {
 		return 0, false
@@ -77,14 +77,14 @@ func inRange(at time.Time) (nanoseconds int64, ok bool) {
 	return at.UnixNano(), true
 }
 
-// sinceEpoch reads a number of seconds since 1970, or of milli-, micro- or nanoseconds when it is too large for them: as
-// seconds, 100 billions are the year 5138.
+// sinceEpoch reads a number of seconds since 1970, or of milli-, micro- or nanoseconds if it is too large to be seconds: 100 billion
+// seconds is the year 5138.
 func sinceEpoch(number []byte) (nanoseconds int64, ok bool) {
 	whole, scale, digits := int64(0), int64(1e9), 0
 	for i, c := range number {
 		switch {
 		case c == '.' && i > 0:
-			if whole >= 1e11 { // what follows is less than a microsecond
+			if whole >= 1e11 { // milliseconds or less: the fraction is less than a microsecond
 				return scaled(whole)
 			}
 			fraction := int64(0)
@@ -118,7 +118,7 @@ func scaled(n int64) (nanoseconds int64, ok bool) {
 	return n, true
 }
 
-// sinceEpochFloat reads numbers with exponents, those before 1970, and those of 19 digits.
+// sinceEpochFloat reads the numbers that sinceEpoch does not: with exponents, negative ones, and those of 19 digits.
 func sinceEpochFloat(number []byte) (nanoseconds int64, ok bool) {
 	if n, err := strconv.ParseInt(string(number), 10, 64); err == nil && n > 0 {
 		return n, true
@@ -133,7 +133,7 @@ func sinceEpochFloat(number []byte) (nanoseconds int64, ok bool) {
 	return inRange(time.UnixMicro(int64(f * 1e6)))
 }
 
-// numberedLevel reads a level: from 10 on one of bunyan's and pino's, where 30 is info, below that slog's own.
+// numberedLevel reads a numeric level: from 10 on it is one of bunyan and pino, in which 30 is info, below that one of slog.
 func numberedLevel(number []byte) (level slog.Level, bunyan, ok bool) {
 	n, ok := integer(number)
 	switch {
@@ -145,7 +145,7 @@ func numberedLevel(number []byte) (level slog.Level, bunyan, ok bool) {
 	return slog.Level(n), false, true
 }
 
-// integer reads a whole number of up to 18 digits.
+// integer reads an integer of up to 18 digits.
 func integer(number []byte) (n int64, ok bool) {
 	digits := number
 	if number[0] == '-' {

@@ -16,24 +16,24 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
-// A Config bounds what a [Handler] accepts.
+// A Config configures a [Handler]. The zero value of each field is its default.
 type Config struct {
-	Body     int64  // bytes of one request, also when it is decompressed; 64 MiB
-	Requests int    // at once; 32. Further ones get 429
-	Service  string // of records that name none, nor does the request's parameter service; [Service]
+	Body     int64  // the largest body of a request, in bytes, also after decompression; default 64 MiB
+	Requests int    // the number of concurrent requests; further ones get 429; default 32
+	Service  string // of records that name none, if the request has no parameter service; default [Service]
 }
 
-// Handler returns the input over HTTP. A POST brings lines, or a JSON array of objects; its Content-Encoding may be gzip or
-// zstd. The answer is an object with the number of records, and comes when they are on disk:
+// Handler returns a handler of POST requests with JSON lines, or with a JSON array of objects. The Content-Encoding may be gzip or
+// zstd. The response is an object with the number of records, and is sent when they are on disk:
 //
-//	200  all of them
-//	400  the one at "line" is malformed, as "error" says; those before it were taken
-//	413  the body, or a line, is too long; those before that were taken
-//	429  too many requests at once; nothing was taken
-//	503  there is no room, or an output takes nothing; of the records some may have been taken
+//	200  all of them are
+//	400  the one at "line" is malformed, as "error" says; those before it are kept
+//	413  the body is too large, or a line longer than [MaxLine]; the records before that are kept
+//	429  there are too many requests at once; nothing is kept
+//	503  there is no buffer space, or an output fails; some of the records may be kept
 //
-// The last two have a Retry-After. A line that is no object, but text, is a record with the line as message. Requests of
-// pages of other origins are refused. Who may write is for the caller to check.
+// The last two have a Retry-After. A line of text that does not begin like an object is a record with the line as message. Cross-origin
+// requests of browsers are refused. The handler does not authenticate: the program that mounts it decides who may send.
 //
 // Each request gets a batcher from open.
 func Handler(open func(*http.Request) input.Batcher, config Config) http.Handler {
@@ -49,8 +49,8 @@ func Handler(open func(*http.Request) input.Batcher, config Config) http.Handler
 	return http.NewCrossOriginProtection().Handler(&handler{open: open, config: config, slots: make(chan struct{}, config.Requests)})
 }
 
-// answerWithin is how long records may wait for an output that takes none, such as a socket with nobody behind it. Servers
-// close connections on which no answer comes within a minute.
+// answerWithin is how long records may wait for an output that fails, such as a full disk. The HTTP server closes connections on which no
+// response is sent within a minute.
 const answerWithin = 50 * time.Second
 
 var errAnswer = fmt.Errorf("the records wait for an output that takes none; the server's log says why: %w", context.DeadlineExceeded)
@@ -61,9 +61,9 @@ type handler struct {
 	slots  chan struct{}
 }
 
-// An answer is what a client gets.
+// An answer is the response to a request.
 type answer struct {
-	Records int    `json:"records"` // that were taken
+	Records int    `json:"records"` // how many are kept
 	Error   string `json:"error,omitempty"`
 	Line    int    `json:"line,omitempty"`
 
@@ -104,7 +104,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a := explain(err)
 	if a.Records = t.records; a.status == http.StatusServiceUnavailable {
-		a.Records = 0 // of which nobody can say how many are on disk
+		a.Records = 0 // it is unknown how many are on disk
 	}
 	if a.status == http.StatusBadRequest || a.status == http.StatusRequestEntityTooLarge {
 		to.Refuse(refusals[a.status])
@@ -114,13 +114,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 var refusals = map[int]string{http.StatusBadRequest: "malformed", http.StatusRequestEntityTooLarge: "too long"}
 
-// A syncError is one of the feed; the others come from the body.
+// A syncError is an error of the batcher; other errors come from the body.
 type syncError struct{ err error }
 
 func (e *syncError) Error() string { return e.err.Error() }
 func (e *syncError) Unwrap() error { return e.err }
 
-// explain says what came of a request that ended with err.
+// explain returns the response to a request that ended with err.
 func explain(err error) answer {
 	a := answer{status: http.StatusOK}
 	if err == nil {
@@ -154,7 +154,7 @@ func (a answer) write(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(a.status)
-	_ = json.NewEncoder(w).Encode(a) // the client has gone, or has it
+	_ = json.NewEncoder(w).Encode(a) // an error means that the client is gone
 }
 
 // A taker adds the records of one request.
@@ -167,7 +167,7 @@ type taker struct {
 	view    logs.View
 }
 
-// take adds all records up to the first that is malformed.
+// take adds all records up to the first malformed one.
 func (t *taker) take(ctx context.Context, s *splitter) error {
 	taken := 0
 	for {
@@ -190,7 +190,7 @@ func (t *taker) take(ctx context.Context, s *splitter) error {
 	}
 }
 
-const flushed = 256 << 10 // bytes of a body after which what came is handed on
+const flushed = 256 << 10 // bytes of a body after which the batcher is flushed
 
 func (t *taker) add(frame []byte, object bool) error {
 	if err := t.decoder.Decode(frame, &t.view); err != nil {
@@ -207,7 +207,7 @@ func (t *taker) add(frame []byte, object bool) error {
 	return nil
 }
 
-// A lineError says what is wrong in which line.
+// A lineError describes what is wrong with a line.
 type lineError struct {
 	line int
 	err  error

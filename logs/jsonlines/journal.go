@@ -8,16 +8,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// Entries of journald, as "journalctl --output=json" writes them, have all values as texts: a time in microseconds, a priority of
-// syslog, and who has written it. A message with control characters, or that is no UTF-8, is a list of its bytes.
+// Entries of journald, as "journalctl --output=json" writes them, have only strings as values: a time in microseconds, a priority of
+// syslog, and the program and unit that have written it. A message with control characters, or that is not UTF-8, is a list of its bytes.
 
-// journalLevels are those of the priorities, from emergency to debug.
+// journalLevels are the levels of the priorities, from emergency to debug.
 var journalLevels = [8]slog.Level{
 	severity.Fatal, severity.Alert, severity.Critical, slog.LevelError,
 	slog.LevelWarn, severity.Notice, slog.LevelInfo, slog.LevelDebug,
 }
 
-// journalPart says what a field of an entry is.
+// journalPart returns the part that a field of an entry sets.
 func journalPart(key []byte) part {
 	switch string(key) {
 	case "MESSAGE":
@@ -36,7 +36,7 @@ func journalPart(key []byte) part {
 	return partAttr
 }
 
-// journalText takes the text of a field of an entry; ok is false for one that is an attribute.
+// journalText sets the part of a record that a field of an entry has. It returns false for a field that is an attribute.
 func (d *Decoder) journalText(part part, v *logs.View, text []byte) (ok bool) {
 	switch {
 	case part == partRealtime && !d.seen.time && len(text) > 0:
@@ -53,12 +53,12 @@ func (d *Decoder) journalText(part part, v *logs.View, text []byte) (ok bool) {
 		d.identifier = text
 		return true
 	case part == partUnit && d.unit == nil:
-		d.unit = text // and an attribute
+		d.unit = text // it is an attribute as well
 	}
-	return part == partPlace // in the journal of its machine, which is of no use elsewhere
+	return part == partPlace // a position in the journal of its machine is ignored
 }
 
-// journalService names the service of an entry: its identifier, or its unit.
+// journalService sets the service of an entry: its identifier, or its unit.
 func (d *Decoder) journalService(v *logs.View) {
 	switch {
 	case len(v.Service) > 0 && d.identifier != nil:
@@ -71,7 +71,7 @@ func (d *Decoder) journalService(v *logs.View) {
 	}
 }
 
-// journalBytes reads a list of bytes, which lies in the decoder; ok is false when it is none, and nothing was read then.
+// journalBytes reads a list of bytes into the memory of the decoder. If the value is not such a list, it returns false and reads nothing.
 func (d *Decoder) journalBytes() (text []byte, ok bool) {
 	s, from := d.scan, len(d.text)
 	if !s.Take('[') {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// MaxLine is how much of a line is taken, in bytes. Over a connection the rest of a longer one is passed over, and its
-	// record, whose message is what was taken, has the attribute "cut".
+	// MaxLine is the maximum length of a line, in bytes. Over a connection a longer one is truncated: its record has the beginning of the line
+	// as message and the attribute "cut".
 	MaxLine = 256 << 10
 
 	// MaxFrame is the buffer size a connection needs, in bytes.
@@ -20,7 +20,7 @@ const (
 // Service is the service of records that name none.
 const Service = "json"
 
-// A Protocol takes lines from a connection. A line that is not a JSON object is a record of its own, with the line as message.
+// A Protocol parses lines of a connection. A line that is not a JSON object is a record with the line as message.
 type Protocol struct {
 	Service string // of records that name none; empty: [Service]
 }
@@ -36,13 +36,13 @@ func (w *Protocol) Parser(_ string, state []byte) input.Parser {
 
 type parser struct {
 	service []byte
-	passing bool // the rest of a line that was cut
+	passing bool // whether it skips the rest of a line that was truncated
 
 	decoder Decoder
 	view    logs.View // here, because a variable would be allocated for each call
 }
 
-// Parse takes whole lines.
+// Parse adds the records of whole lines.
 func (p *parser) Parse(data []byte, to input.Batcher) (taken int, reply []byte, err error) {
 	defer p.view.Reset()
 	for taken < len(data) {
@@ -67,7 +67,7 @@ func (p *parser) Parse(data []byte, to input.Batcher) (taken int, reply []byte, 
 	return taken, nil, nil
 }
 
-// End takes a last line that no line feed ends.
+// End adds the record of a last line without a line feed.
 func (p *parser) End(data []byte, to input.Batcher) {
 	defer p.view.Reset()
 	if !p.passing {
@@ -75,7 +75,7 @@ func (p *parser) End(data []byte, to input.Batcher) {
 	}
 }
 
-// State says whether the rest of a line is passed over.
+// State returns whether the parser skips the rest of a line.
 func (p *parser) State() []byte {
 	if p.passing {
 		return []byte{1}

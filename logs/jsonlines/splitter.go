@@ -13,20 +13,20 @@ var (
 	errArray   = errors.New("neither an object nor the end of the array")
 )
 
-// A splitter cuts a body into lines, or into the objects of an array, or one after the other.
+// A splitter splits a body into lines, or into objects, which may be in an array.
 type splitter struct {
 	reader io.Reader
-	values bool // objects, which may have several lines
-	line   int  // of what next has returned last
+	values bool // whether it splits into objects, which may have several lines
+	line   int  // the number of the line that next has returned last
 
 	buf      []byte
-	from, to int // what is not yet taken
+	from, to int // the part of the buffer that was not returned yet
 	broken   error
-	lines    int // that what was taken has
+	lines    int // line feeds in what was returned
 	array    array
 }
 
-// An array is where in one a splitter is.
+// An array is the position of a splitter in an array.
 type array byte
 
 const (
@@ -36,7 +36,7 @@ const (
 	closed
 )
 
-// newSplitter returns one for a body of objects, or of lines unless it begins as an array of objects does.
+// newSplitter returns a splitter of a body of objects; or else of lines, unless the body begins like an array of objects.
 func newSplitter(r io.Reader, values bool) *splitter {
 	s := &splitter{reader: r, buf: make([]byte, 16<<10)}
 	if at := s.find(0); at >= 0 && s.buf[at] == '[' {
@@ -49,7 +49,7 @@ func newSplitter(r io.Reader, values bool) *splitter {
 	return s
 }
 
-// next returns the next line that is not blank, or the next object, until the one after that. At the end it returns io.EOF.
+// next returns the next line that is not blank, or the next object. It is valid until the next call. At the end it returns io.EOF.
 func (s *splitter) next() ([]byte, error) {
 	if s.values {
 		return s.nextValue()
@@ -118,7 +118,7 @@ func (s *splitter) nextValue() ([]byte, error) {
 	}
 }
 
-// object returns the object that comes next, whose end is where all brackets are closed. Whether it is one, the decoder finds.
+// object returns the next object, which ends where all brackets are closed. The decoder checks whether it is valid.
 func (s *splitter) object() ([]byte, error) {
 	var nesting jsonscan.Nesting
 	for i := 0; ; {
@@ -149,8 +149,7 @@ func (s *splitter) object() ([]byte, error) {
 	}
 }
 
-// find returns the place of the first byte from there on that is no space, and -1 when none comes. It reads no more than
-// a line may have.
+// find returns the place of the first byte from at on that is not white space, and -1 if there is none within the longest line.
 func (s *splitter) find(at int) int {
 	for {
 		for ; at < s.to; at++ {
@@ -158,7 +157,7 @@ func (s *splitter) find(at int) int {
 				return at
 			}
 		}
-		if s.values && at > s.from { // spaces between values need no room
+		if s.values && at > s.from { // white space between values is not kept
 			s.skip(at)
 		}
 		at -= s.from
@@ -169,14 +168,13 @@ func (s *splitter) find(at int) int {
 	}
 }
 
-// skip takes all up to there.
+// skip removes everything up to a place from the buffer.
 func (s *splitter) skip(to int) {
 	s.lines += bytes.Count(s.buf[s.from:to], []byte{'\n'})
 	s.from = to
 }
 
-// fill reads more, and reports whether it got any: at the end of the body it does not, nor when there is as much as a line
-// may have.
+// fill reads more, and reports whether it got any. It does not at the end of the body, or if the buffer has as much as the longest line.
 func (s *splitter) fill() bool {
 	if s.to-s.from > MaxLine+1 { // with a carriage return
 		return false

@@ -7,33 +7,32 @@ import (
 	"time"
 )
 
-// Sync is when the contents of line files are on disk. What came by the own protocol is so in the [server.Config.Journal], if there is
-// one, and in the file after the next interval.
+// Sync is when the contents of line files are synced to disk. Records of the own protocol are synced in the [server.Config.Journal], if
+// there is one, and in the file at the next interval.
 type Sync string
 
-// The ways to sync. What was written survives the end of the process in each of them.
+// The values of Sync. With each of them, what was written survives the end of the process.
 const (
 	SyncAlways   Sync = "always"   // before it is acknowledged, and each interval
-	SyncInterval Sync = "interval" // each interval: a power cut loses what came since
-	SyncOS       Sync = "os"       // when the system likes
+	SyncInterval Sync = "interval" // each interval: a power failure loses what was written since
+	SyncOS       Sync = "os"       // when the operating system does
 )
 
 // A Config describes a file that records are written to, one line each.
 type Config struct {
-	Path     string        // {service} in it stands for the name of the service, escaped, so that it is no path
+	Path     string        // {service} in it stands for the name of the service, escaped so that it has no slash
 	Mode     uint32        // of a new file; default 0640
-	MaxBytes int64         // begin a new file before it would grow beyond; 0: never
-	Daily    bool          // begin a new file each day
-	Compress bool          // those before with zstd
-	MaxAge   time.Duration // delete those before when they are so old; 0: never
-	MaxTotal int64         // and the oldest ones when all of the file have more bytes; 0: never
+	MaxBytes int64         // rotate the file before it would become larger; 0: never
+	Daily    bool          // rotate the file each day
+	Compress bool          // compress rotated files with zstd
+	MaxAge   time.Duration // delete rotated files that are older; 0: never
+	MaxTotal int64         // delete the oldest rotated files when the file and they have more bytes; 0: never
 }
 
-// serviceInPath is where the name of the service stands in the path of a [Config].
+// serviceInPath is the placeholder of the service in the path of a [Config].
 const serviceInPath = "{service}"
 
-// PathOf returns the path of the file for a service, as it is written and as it is known: absolute, and so the same for all that
-// mean one file.
+// PathOf returns the path of the file for a service: as the configuration has it, and absolute, which is the same for all spellings.
 func (l *Config) PathOf(service string) (path, place string) {
 	path = strings.ReplaceAll(l.Path, serviceInPath, escapeService(service))
 	place, err := filepath.Abs(path)
@@ -43,7 +42,7 @@ func (l *Config) PathOf(service string) (path, place string) {
 	return path, place
 }
 
-// escapeService returns a service's name as a part of a path that is no path itself.
+// escapeService returns a service's name escaped as one element of a path.
 func escapeService(name string) string {
 	var b strings.Builder
 	for i := range len(name) {

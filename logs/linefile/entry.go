@@ -8,14 +8,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// journalMagic is what files of the journal begin with.
+// journalMagic is the beginning of each file of the journal.
 const journalMagic = "mwlines2"
 
 // The kinds of entries.
 const (
-	kindLines   = 'L' // lines are to be written
-	kindSettled = 'S' // all before are in the file
-	kindKnown   = 'K' // what is known of the clients of a file
+	kindLines   = 'L' // lines that are going to be written to a file
+	kindSettled = 'S' // all lines before are in the file
+	kindKnown   = 'K' // the numbers of the clients of a file
 )
 
 // A journalEntry is a frame of a [Journal]. Its table is:
@@ -29,15 +29,15 @@ const (
 type journalEntry struct {
 	kind     byte
 	path     string // of the line file
-	inode    uint64 // of the file that has it; 0 where the system tells none
-	off      int64  // where the lines begin there
+	inode    uint64 // of the file with this path; 0 on systems without inodes
+	off      int64  // where the lines begin in the file
 	received []Received
 	lines    []byte      // of an entry that is written
 	there    storedLines // of one that was read
 	known    map[logs.Client]journaledClient
 }
 
-// storedLines are where a journal has the lines of an entry.
+// storedLines is the place of the lines of an entry in a journal.
 type storedLines struct {
 	in       io.ReaderAt
 	at, size int64
@@ -67,10 +67,10 @@ func (e *journalEntry) appendTable(b []byte) []byte {
 	return b
 }
 
-// frame returns the entry as a frame of its own.
+// frame returns a frame with this entry alone.
 func (e *journalEntry) frame() journal.Frame { return journal.Frame{Table: e.appendTable(nil)} }
 
-// parseTable reads the table of an entry, and what the journal is to know of its lines.
+// parseTable reads the table of an entry, with the size and checksum of its lines.
 func parseTable(table []byte) (e *journalEntry, parts []journal.Part, ok bool) {
 	e = &journalEntry{}
 	rest, ok := e.parse(table)

@@ -7,8 +7,8 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// appendPrintable appends a text that stays on its line and does nothing to a terminal: control characters and bytes that are
-// not UTF-8 are written as Go writes them in quotes. Backslashes stay as they are.
+// appendPrintable appends a text so that it stays on its line and does not affect a terminal: control characters and bytes that are
+// not UTF-8 are escaped as in Go's string literals. Backslashes are not escaped.
 func appendPrintable(b, text []byte) []byte {
 	n := plainPrefix(text)
 	b = append(b, text[:n]...)
@@ -47,7 +47,7 @@ func appendPrintable(b, text []byte) []byte {
 	return b
 }
 
-// plainPrefix returns how many bytes at the beginning are printable ASCII, 32 at a time.
+// plainPrefix returns the length of a prefix that is printable ASCII, as a multiple of 32.
 func plainPrefix(text []byte) int {
 	n := 0
 	for ; len(text)-n >= 32; n += 32 {

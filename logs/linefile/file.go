@@ -17,25 +17,25 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
-// A File writes lines to a file, which it opens when the first one comes, and turns.
+// A File writes lines to a file, and rotates it. It opens the file when the first line arrives.
 type File struct {
 	conf    atomic.Pointer[Config] // of the newest routes
 	path    string
 	policy  Sync
 	journal *Journal // nil for none
-	place   string   // the path in the journal, the same however the routes write it
-	old     *tidier  // of those that it was renamed to
+	place   string   // the path in the journal, which is the same for all spellings in routes
+	old     *tidier  // of the rotated files
 	logger  *slog.Logger
-	ctx     context.Context // of the output, in which old ones are tidied
+	ctx     context.Context // of the output, the scope of the task that compresses and deletes rotated files
 
 	file    *os.File
-	regular bool // not a pipe or a device, of which nobody can say afterwards what is in it
+	regular bool // whether it is a regular file: the content of a pipe or device cannot be checked after a kill
 	size    int64
 	day     string
-	ahead   int // so many of the bytes to be written next are in the journal
+	ahead   int // how many of the bytes to be written next are in the journal
 }
 
-// NewFile returns the target for a file. Its settings are still to be given by configure.
+// NewFile returns the target for a file. Call Configure before the first write.
 func NewFile(path, place string, policy Sync, journal *Journal, right func() bool, logger *slog.Logger) *File {
 	t := &File{path: path, place: place, policy: policy, journal: journal, logger: logger}
 	t.old = &tidier{conf: &t.conf, path: path, trusted: right}
@@ -49,7 +49,7 @@ func (t *File) warn(what string, err error) {
 	t.logger.Error("logs: "+what, "file", t.path, "error", err)
 }
 
-// rotated has a file that is complete compressed, and old ones deleted, in a task.
+// rotated starts a task, if there is none, that compresses a file that was rotated and deletes old ones.
 func (t *File) rotated(name string) {
 	conf := t.conf.Load()
 	if !conf.Compress && conf.MaxAge == 0 && conf.MaxTotal == 0 || !t.old.rotated(name) {
@@ -75,14 +75,14 @@ func (t *File) write(_ context.Context, lines []byte, from []Received) (n int, e
 	}
 	if t.size > 0 && (fits == 0 || conf.Daily && day != t.day) {
 		if name, err := t.rotate(); err != nil {
-			t.warn("turn a file", err) // and go on in it: better too long than lost
+			t.warn("turn a file", err) // continue in this file: better too large than lost
 		} else {
-			err = t.open() // before that one may be deleted: the journal tells them apart by their inodes
+			err = t.open() // before the old one may be deleted: the journal distinguishes them by their inodes
 			t.rotated(name)
 			return 0, err
 		}
 	}
-	if fits == 0 { // a line longer than a file may be
+	if fits == 0 { // a line that is longer than the largest file
 		if fits = bytes.IndexByte(lines, '\n') + 1; fits == 0 {
 			fits = len(lines)
 		}
@@ -103,8 +103,8 @@ func (t *File) write(_ context.Context, lines []byte, from []Received) (n int, e
 	return n, err
 }
 
-// announce has the journal say what is to be written here, all of it, also when not all fits in the file: if this process
-// dies before it has begun the next file, the rest comes into this one.
+// announce writes an entry to the journal with all lines that are going to be written here, even if they do not all fit in the file: if
+// this process is killed before it has begun the next file, the rest is written to this one.
 func (t *File) announce(lines []byte, from []Received) error {
 	info, err := t.file.Stat()
 	if err != nil {
@@ -117,7 +117,7 @@ func (t *File) announce(lines []byte, from []Received) error {
 	return err
 }
 
-// settle tells the journal that all it says is in the file.
+// settle notes in the journal that all of its lines are in the file.
 func (t *File) settle() {
 	if t.journal != nil && t.ahead == 0 {
 		t.journal.settle(t.place)
@@ -153,23 +153,23 @@ func (t *File) open() error {
 	if t.size > 0 {
 		t.day = info.ModTime().Format(time.DateOnly)
 		if err := t.endLine(info); err != nil {
-			return errors.Join(err, t.close()) // the next write begins here again
+			return errors.Join(err, t.close()) // the next write opens it again
 		}
 	} else if t.regular && t.policy != SyncOS {
-		// What the journal tells of is to be there after a power cut, where the system can and lets us see to it.
+		// The directory entry is synced, so that the file is there after a power failure, as the journal says.
 		_ = datafolder.Sync(filepath.Dir(t.path))
 	}
 	return nil
 }
 
-// endLine ends a line that a process has left torn, so that none is written behind a part of another.
+// endLine ends a line that a killed process has left incomplete, so that the next line does not continue it.
 func (t *File) endLine(info fs.FileInfo) error {
 	if !t.regular {
 		return nil
 	}
 	f, err := os.Open(t.path)
 	if err != nil {
-		return nil // it may be written, and not read
+		return nil // the file may be writable and not readable
 	}
 	defer f.Close()
 	if torn, err := tornLine(f, info); !torn || err != nil {
@@ -180,7 +180,7 @@ func (t *File) endLine(info fs.FileInfo) error {
 	return err
 }
 
-// rotate ends the file and gives it a name with the time.
+// rotate closes the file and renames it to a name with the time.
 func (t *File) rotate() (name string, err error) {
 	if err := t.sync(); err != nil {
 		return "", err

@@ -14,28 +14,28 @@ import (
 //
 //	YYYY/MM/DD HH:MM:SS|service|severity|message key=value
 //
-// in local time, which may have a fraction of a second. Task, job and attributes follow the message. It keeps what stood before the last
-// message, and its attributes, which are what most others have.
+// in local time, which may have a fraction of a second. Task, job and attributes follow the message. It keeps the text before the last
+// message, and the text of its attributes, since the next record often has the same.
 type Format struct {
-	before []byte // the message
-	stamp  int    // so many bytes of it are the time
-	unit   int64  // nanoseconds; of the last digit of the time
-	time   int64  // in units
+	before []byte // the text before the last message
+	stamp  int    // the length of the time in it
+	unit   int64  // of the last digit of the time, in nanoseconds
+	time   int64  // the time in it, in units
 	level  slog.Level
 	head   *byte // of the service
 
-	attrs    []byte // the encoded ones
-	text     []byte // as they stand after the message
-	severity []byte // nil: the level says it
+	attrs    []byte // the encoded attributes of the last record
+	text     []byte // their text after the message
+	severity []byte // the attribute severity; nil: the word of the level
 }
 
 const (
 	stampLayout = "2006/01/02 15:04:05.000000000"
-	stampLen    = 19  // of it without a fraction
-	keptAttrs   = 256 // bytes of encoded ones that are kept
+	stampLen    = 19  // of a time without a fraction
+	keptAttrs   = 256 // the largest encoded attributes that are kept, in bytes
 )
 
-// stampWidth returns the length of a time with so many digits of a fraction.
+// stampWidth returns the length of a time whose fraction has so many digits.
 func stampWidth(fraction int) int {
 	if fraction == 0 {
 		return stampLen
@@ -43,7 +43,7 @@ func stampWidth(fraction int) int {
 	return stampLen + 1 + fraction
 }
 
-// units are those of the last digit of a time, by the digits of its fraction.
+// units are the units of the last digit of a time, by the number of digits of its fraction.
 var units = [10]int64{3: 1e6, 6: 1e3, 9: 1}
 
 // Head returns the head of the lines of a service: its name, escaped, and a |.
@@ -52,7 +52,7 @@ func Head(service string) []byte { return append(appendField(nil, []byte(service
 // RawHead returns the head of the raw lines of a service: its name and a |.
 func RawHead(service string) []byte { return []byte(service + "|") }
 
-// Append appends the line of a record of a time. The head is the one that Head returns for its service.
+// Append appends the line of a record, with the time at. The head is what [Head] returns for its service.
 func (f *Format) Append(b, head []byte, v *logs.View, at int64, fraction int) []byte {
 	f.begin(head, v.Level, at, fraction)
 	if len(v.EncodedAttrs())+len(v.Task)+len(v.Job) > 0 {
@@ -68,7 +68,7 @@ func (f *Format) Append(b, head []byte, v *logs.View, at int64, fraction int) []
 	return b
 }
 
-// begin sees to what stands before the message.
+// begin prepares the text before the message.
 func (f *Format) begin(head []byte, level slog.Level, at int64, fraction int) {
 	unit, t := int64(1e9), at/1e9
 	if fraction > 0 {
@@ -84,8 +84,8 @@ func (f *Format) begin(head []byte, level slog.Level, at int64, fraction int) {
 	f.before = append(append(f.before, severity.Word(level)...), '|')
 }
 
-// AppendRaw appends the line of a record with its message, its severity, and the service it came with as they are. The head is the
-// one that RawHead returns for its service.
+// AppendRaw appends the line of a record with its message, its severity and its original service, without escapes. The head is what
+// [RawHead] returns for its service.
 func (f *Format) AppendRaw(b, head []byte, v *logs.View, at int64) []byte {
 	f.begin(head, v.Level, at, 0)
 	service, named := v.AttrText(logs.FromService)
@@ -105,7 +105,7 @@ func (f *Format) AppendRaw(b, head []byte, v *logs.View, at int64) []byte {
 	return append(appendContext(append(b, v.Message...), v), '\n')
 }
 
-// appendContext appends what a raw line has behind its message: nothing for a record of Analogger.
+// appendContext appends the task, job and attributes of a raw line: nothing for a record of Analogger.
 func appendContext(b []byte, v *logs.View) []byte {
 	return appendAttrs(appendTask(b, v), v, severity.Key, logs.FromService)
 }
@@ -141,7 +141,7 @@ func (f *Format) long(b, head []byte, v *logs.View) []byte {
 	return append(b, '\n')
 }
 
-// turn turns to other attributes.
+// turn prepares the text of other attributes.
 func (f *Format) turn(v *logs.View) {
 	f.severity, f.attrs = nil, f.attrs[:0]
 	attrs := v.EncodedAttrs()
@@ -157,7 +157,7 @@ func (f *Format) turn(v *logs.View) {
 	}
 }
 
-// appendField appends what stands before the message: a | in it would end it.
+// appendField appends a field before the message, in which a | would end the field.
 func appendField(b, text []byte) []byte {
 	for {
 		i := bytes.IndexByte(text, '|')
@@ -169,7 +169,7 @@ func appendField(b, text []byte) []byte {
 	}
 }
 
-// appendAttrs appends the attributes but for those with some keys.
+// appendAttrs appends the attributes, except those with certain keys.
 func appendAttrs(b []byte, v *logs.View, but ...string) []byte {
 	var buf [64]byte
 	for attrs := v.EncodedAttrs(); len(attrs) > 0; {
@@ -191,7 +191,7 @@ func appendAttrs(b []byte, v *logs.View, but ...string) []byte {
 	return b
 }
 
-// wordBytes are those that stand for themselves in a value without quotes.
+// wordBytes are the bytes that a value without quotes may have.
 var wordBytes = func() (word [256]bool) {
 	for c := '!'; c <= '~'; c++ {
 		word[c] = c != '"'
@@ -199,7 +199,7 @@ var wordBytes = func() (word [256]bool) {
 	return word
 }()
 
-// appendWord is appendPrintable for what is short, and mostly plain.
+// appendWord is appendPrintable for short texts, which rarely need an escape.
 func appendWord(b, text []byte) []byte {
 	for _, c := range text {
 		if !wordBytes[c] {
@@ -209,7 +209,7 @@ func appendWord(b, text []byte) []byte {
 	return append(b, text...)
 }
 
-// appendValue appends the value of an attribute, in quotes when it would not be seen where it ends.
+// appendValue appends the value of an attribute, in quotes if its end would be ambiguous.
 func appendValue(b, text []byte) []byte {
 	if len(text) > 0 && bytes.IndexByte(text, ' ') < 0 && bytes.IndexByte(text, '"') < 0 {
 		return appendWord(b, text)

@@ -4,5 +4,5 @@ package linefile
 
 import "io/fs"
 
-// inodeOf returns nothing: a file is known by its name alone.
+// inodeOf returns 0: files are identified by their names alone.
 func inodeOf(fs.FileInfo) uint64 { return 0 }

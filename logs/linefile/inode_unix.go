@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// inodeOf returns what a file keeps when it is renamed.
+// inodeOf returns the inode number of a file, which it keeps when it is renamed.
 func inodeOf(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Ino)

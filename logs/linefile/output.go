@@ -15,15 +15,15 @@ import (
 
 const (
 	maxClients  = 100_000  // clients whose numbers are in memory
-	mostLines   = 1 << 20  // bytes that wait to be written; whoever brings more, waits
-	mostWaiting = 64 << 20 // in all outputs of a server; each takes what one brings when it has nothing else, though
+	mostLines   = 1 << 20  // bytes that wait to be written; Append waits while there are more
+	mostWaiting = 64 << 20 // the same in all outputs of a server together; an output without waiting lines accepts some nevertheless
 	idleOutput  = time.Minute
 	firstRetry  = 100 * time.Millisecond
 	lastRetry   = 5 * time.Second
 	lineDamaged = "lines were not written"
 )
 
-// A Target is the place that lines are written to. Only the task of its output calls it.
+// A Target is a destination of lines: a file, a socket or a writer. Only the task of its output calls it.
 type Target interface {
 	write(ctx context.Context, lines []byte, from []Received) (n int, err error) // opens it; of n bytes, none comes again
 	sync() error
@@ -35,33 +35,33 @@ type Target interface {
 type Output struct {
 	name    string
 	target  Target
-	journal *Journal      // nil: it is no file, or there is none
+	journal *Journal      // nil without one, or if the target is not a file
 	path    string        // in the journal
-	waiting *atomic.Int64 // bytes added and not written, of all outputs of the server
+	waiting *atomic.Int64 // bytes that wait in all outputs of the server
 	logger  *slog.Logger
 	task    *meanwhile.Task[struct{}]
 	wake    chan struct{}
 
 	mu       sync.Mutex
-	received map[logs.Client]uint64 // up to which numbers it has got records of clients; those missing here, the journal knows
-	from     []Received             // of those pending
+	received map[logs.Client]uint64 // the highest number received from each client; of clients that are missing, the journal has it
+	from     []Received             // of the pending lines
 	pending  []byte
-	spare    []byte // the room of the next pending
-	added    int64  // bytes, ever
+	spare    []byte // the buffer of the next pending lines
+	added    int64  // bytes in total
 	written  int64
 	synced   int64
-	asked    int64 // to be synced
+	asked    int64 // the place up to which a sync was asked for
 	reopen   bool
 	closing  bool
-	failure  error     // of the newest try; nil while all is well
+	failure  error     // of the newest write; nil if it succeeded
 	changed  cond.Cond // of these
 	repeats  repeats
 	repeated int64
-	lost     int64 // bytes, at the end
+	lost     int64 // bytes that were not written before the end
 }
 
-// NewOutput returns an output that writes to a target, once it has been started. The bytes that wait in it are counted in waiting, with
-// those of other outputs, which bounds them together.
+// NewOutput returns an output that writes to a target, once Start was called. The bytes that wait in it are added to waiting, which all
+// outputs of a server share, so that they are bounded together.
 func NewOutput(name string, target Target, waiting *atomic.Int64, logger *slog.Logger) *Output {
 	o := &Output{name: name, target: target, waiting: waiting, logger: logger, wake: make(chan struct{}, 1), received: map[logs.Client]uint64{}}
 	if f, ok := target.(*File); ok {
@@ -70,19 +70,19 @@ func NewOutput(name string, target Target, waiting *atomic.Int64, logger *slog.L
 	return o
 }
 
-// Name returns its name in counters and in the log: the path of a file, the address of a socket.
+// Name returns its name in statistics and in the log: the path of a file, or the address of a socket.
 func (o *Output) Name() string { return o.name }
 
-// Journaled reports whether what it takes of clients is in a journal before it is written.
+// Journaled reports whether lines of clients are written to a journal first.
 func (o *Output) Journaled() bool { return o.journal != nil }
 
 // Stats is the state of a line output.
 type Stats struct {
 	Written  int64 // bytes of lines
-	Waiting  int64 // bytes that wait
-	Repeated int64 // lines that repeated the one before
-	Lost     int64 // bytes that could not be written before the end
-	Failure  error // why it fails; nil while it does not
+	Waiting  int64 // bytes of lines that wait to be written
+	Repeated int64 // lines that repeated the one before, and were counted instead of written
+	Lost     int64 // bytes of lines that could not be written before Close returned
+	Failure  error // the error of the last write; nil if it succeeded
 }
 
 // Stats returns the state of the output.
@@ -92,7 +92,7 @@ func (o *Output) Stats() Stats {
 	return Stats{Written: o.written, Waiting: o.added - o.written, Repeated: o.repeated, Lost: o.lost, Failure: o.failure}
 }
 
-// Start starts the task that writes.
+// Start starts the task that writes, in the scope of ctx.
 func (o *Output) Start(ctx context.Context) {
 	if f, ok := o.target.(*File); ok {
 		f.ctx = ctx
@@ -100,7 +100,7 @@ func (o *Output) Start(ctx context.Context) {
 	o.task = meanwhile.Go(ctx, o.run, meanwhile.Name("write "+o.name))
 }
 
-// Last returns the number up to which it has got the records of a client.
+// Last returns the number up to which the output has the records of a client.
 func (o *Output) Last(c logs.Client) (uint64, error) {
 	o.mu.Lock()
 	last, known := o.received[c]
@@ -111,8 +111,8 @@ func (o *Output) Last(c logs.Client) (uint64, error) {
 	return o.journal.last(o.path, c)
 }
 
-// Append takes whole lines of a client, or of none, and returns the place that they end at, for wait. It waits while too many
-// are pending.
+// Append adds whole lines, of a client or of none, and returns the place at which they end, for Wait. It waits while too many bytes wait
+// to be written.
 func (o *Output) Append(ctx context.Context, lines []byte, dedupe bool, from Received) (end int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,7 +136,7 @@ func (o *Output) Append(ctx context.Context, lines []byte, dedupe bool, from Rec
 		o.pending, repeated = o.repeats.append(o.pending, lines)
 		o.repeated += int64(repeated)
 	} else {
-		if size := len(o.pending) + len(lines); size > cap(o.pending) { // in large steps: each is copied
+		if size := len(o.pending) + len(lines); size > cap(o.pending) { // it grows in large steps, since each copies all
 			o.pending = slices.Grow(o.pending, max(size, min(4*cap(o.pending), mostLines))-len(o.pending))
 		}
 		o.pending = append(o.pending, lines...)
@@ -149,13 +149,13 @@ func (o *Output) Append(ctx context.Context, lines []byte, dedupe bool, from Rec
 	return o.added, nil
 }
 
-// full reports whether so many bytes have to wait. They come in once this output has written what it has, if not before.
+// full reports whether so many bytes have to wait for buffer space. An output without waiting lines always accepts them.
 func (o *Output) full(bytes int) bool {
 	return len(o.pending) > 0 && len(o.pending)+bytes > mostLines ||
 		o.added > o.written && o.waiting.Load()+int64(bytes) > mostWaiting
 }
 
-// count takes note of bytes that came. The lock is held.
+// count counts bytes that were added. The lock is held.
 func (o *Output) count(bytes int) {
 	o.added += int64(bytes)
 	o.waiting.Add(int64(bytes))
@@ -165,7 +165,7 @@ func (o *Output) signal() {
 	cond.Signal(o.wake)
 }
 
-// Wait returns when everything up to a place is written and, if it is to be, on disk.
+// Wait returns when everything up to a place is written and, with onDisk, synced.
 func (o *Output) Wait(ctx context.Context, end int64, onDisk bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -199,7 +199,7 @@ func (o *Output) AskReopen() {
 	o.signal()
 }
 
-// EndInterval writes how often the last record was repeated.
+// EndInterval ends an interval of deduplication: it writes how often the last record was repeated.
 func (o *Output) EndInterval(now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -211,7 +211,7 @@ func (o *Output) EndInterval(now time.Time) {
 	}
 }
 
-// Close ends the task when all is written, or ctx ends.
+// Close ends the task when everything is written, or when ctx is canceled.
 func (o *Output) Close(ctx context.Context) {
 	o.EndInterval(time.Now())
 	o.mu.Lock()

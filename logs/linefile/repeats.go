@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// repeats leaves out lines that are, but for their time, the line before. A raw line goes on up to the next one that begins with a
-// time.
+// repeats deduplicates lines: it leaves out those that equal the line before, except for their time. A raw line with line feeds continues
+// up to the next one that begins with a time.
 type repeats struct {
-	last  []byte // what follows the time of the last line
+	last  []byte // the last line without its time
 	stamp []byte // the time of the newest repeat
 	n     int
 }
 
-// append appends those lines that are no repeats, and before the first other line how many were.
+// append appends the lines that are not repeats, and before each of them how many repeats there were.
 func (r *repeats) append(b, lines []byte) (out []byte, repeated int) {
 	width := bytes.IndexByte(lines, '|') // of each time: one output may have lines with others, but not at once
 	for len(lines) > 0 {
@@ -34,7 +34,7 @@ func (r *repeats) append(b, lines []byte) (out []byte, repeated int) {
 	return b, repeated
 }
 
-// lineEnd returns where the line at the beginning of some ends, behind its line feed.
+// lineEnd returns the length of the first line, with its line feed.
 func lineEnd(lines []byte, width int) int {
 	end := bytes.IndexByte(lines, '\n') + 1
 	for end < len(lines) && !stamped(lines[end:], width) {
@@ -43,7 +43,7 @@ func lineEnd(lines []byte, width int) int {
 	return end
 }
 
-// stamped reports whether a text begins as a line does whose time has a width.
+// stamped reports whether a text begins with a time of this width.
 func stamped(text []byte, width int) bool {
 	if len(text) <= width || text[width] != '|' {
 		return false
@@ -70,7 +70,7 @@ func (r *repeats) count(b []byte) []byte {
 	return b
 }
 
-// rest returns what follows the first n bars of the last line.
+// rest returns the part of the last line after its first n bars.
 func (r *repeats) rest(n int) []byte {
 	rest := r.last
 	for range n {
@@ -79,7 +79,7 @@ func (r *repeats) rest(n int) []byte {
 	return rest
 }
 
-// end ends an interval: repeats are reported, and the next line is a first one.
+// end ends an interval: it reports repeats, and the next line is never one.
 func (r *repeats) end(b []byte, now time.Time) []byte {
 	if r.n > 0 {
 		r.stamp = now.AppendFormat(r.stamp[:0], stampLayout[:len(r.stamp)])

@@ -19,8 +19,7 @@ const zstdExtension = ".zst"
 
 var rotatedName = regexp.MustCompile(`^-\d{8}T\d{6}\.\d{6}(-\d+)?$`)
 
-// tidy does what is to be done with the rotated files of a line file: compress them, and delete old ones, for their age only by
-// a clock that is right.
+// tidy compresses the rotated files of a line file, and deletes old ones; because of their age only if the clock is trusted.
 func (l *Config) tidy(path string, now time.Time, right bool) error {
 	olds, err := rotatedFiles(path)
 	if err != nil {
@@ -42,7 +41,7 @@ func (l *Config) tidy(path string, now time.Time, right bool) error {
 	return errors.Join(append(wrong, l.prune(path, olds, now, right))...)
 }
 
-// prune deletes what is too old, and the oldest of what is too much.
+// prune deletes rotated files that are too old, and the oldest ones if all are too large.
 func (l *Config) prune(path string, olds []string, now time.Time, right bool) error {
 	total := int64(0)
 	if info, err := os.Stat(path); err == nil {
@@ -63,7 +62,7 @@ func (l *Config) prune(path string, olds []string, now time.Time, right bool) er
 	return errors.Join(wrong...)
 }
 
-// rotatedFiles returns the files that were rotated, the oldest first.
+// rotatedFiles returns the rotated files of a line file, the oldest first.
 func rotatedFiles(path string) (names []string, err error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -82,7 +81,7 @@ func rotatedFiles(path string) (names []string, err error) {
 	return names, nil
 }
 
-// compressFile replaces a file by one that is compressed. When it does not get to the end, the file is still there.
+// compressFile replaces a file by a compressed one. After an error or a crash the original is still there.
 func compressFile(name string) (err error) {
 	in, err := os.Open(name)
 	if err != nil {

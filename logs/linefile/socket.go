@@ -13,7 +13,7 @@ const (
 	socketWrite = 30 * time.Second
 )
 
-// A writerTarget writes lines to a writer that somebody else has opened.
+// A writerTarget writes lines to a writer that was opened elsewhere, such as standard output.
 type writerTarget struct{ w io.Writer }
 
 func (t writerTarget) write(_ context.Context, lines []byte, _ []Received) (int, error) {
@@ -28,8 +28,8 @@ func NewWriter(w io.Writer) Target { return writerTarget{w} }
 // NewSocket returns a target for a connection to host:port.
 func NewSocket(address string) Target { return &socketTarget{address: address} }
 
-// A socketTarget writes lines to a connection, which it opens again when it ends. A line of which a part was written comes
-// again, whole; what a broken connection had taken and not brought is lost, as nobody there says what came.
+// A socketTarget writes lines to a connection, which it reopens when it breaks. A line that was written in part is written again as a
+// whole. What was in the buffers of a broken connection is lost, since the peer does not acknowledge lines.
 type socketTarget struct {
 	address string
 	conn    net.Conn

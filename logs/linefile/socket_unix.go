@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// hungUp reports whether the other side has closed a connection from which nothing is expected.
+// hungUp reports whether the peer has closed a connection. The peer is not expected to send anything.
 func hungUp(conn net.Conn) (gone bool) {
 	plain, ok := conn.(syscall.Conn)
 	if !ok {

@@ -8,19 +8,20 @@ import (
 	"time"
 )
 
-// A tidier sees to the rotated files of one line file, in one task at once: two would compress one file into the same other one.
+// A tidier compresses and deletes the rotated files of one line file, in at most one task at a time: two would compress a file into the
+// same other file.
 type tidier struct {
 	conf    *atomic.Pointer[Config]
 	path    string
-	trusted func() bool // reports whether the clock is
+	trusted func() bool // reports whether the clock can be trusted
 
 	mu         sync.Mutex
 	busy       bool
-	again      bool                 // more was rotated meanwhile
-	unsureAges map[string]time.Time // when files were rotated whose own times may be of a clock that was not right
+	again      bool                 // whether another file was rotated while the task runs
+	unsureAges map[string]time.Time // when files were rotated while the clock was not trusted, so that their modification times may be wrong
 }
 
-// rotated notes a file that was rotated, and reports whether run is to be called, as nobody does.
+// rotated notes a file that was rotated, and reports whether the caller has to start run: false if a task runs already.
 func (t *tidier) rotated(name string) bool {
 	right := t.trusted()
 	t.mu.Lock()
@@ -49,8 +50,8 @@ func (t *tidier) run() (err error) {
 	return err
 }
 
-// correctAges has the age of files count from when they were rotated, where their own times may be of a wrong clock. While the clock is
-// not right, it forgets those that are gone.
+// correctAges sets the modification times of files that were rotated while the clock was not trusted, once it is. Until then it only
+// forgets files that are gone.
 func (t *tidier) correctAges(now time.Time, right bool) (err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

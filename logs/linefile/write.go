@@ -36,7 +36,7 @@ func (o *Output) run(ctx context.Context) error {
 		case <-o.wake:
 		case <-idle.C:
 			o.rest(ctx)
-		case <-ctx.Done(): // whoever canceled it left it no time, but for one try
+		case <-ctx.Done(): // canceled: there is no time for more than one try
 			o.mu.Lock()
 			o.closing = true
 			o.mu.Unlock()
@@ -62,7 +62,7 @@ func (o *Output) take() (lines []byte, from []Received, reopen, closing bool) {
 	return lines, from, reopen, closing
 }
 
-// rest gives room and file free while nothing comes.
+// rest releases the buffers and closes the file while there is nothing to write.
 func (o *Output) rest(ctx context.Context) {
 	o.syncAsked(ctx, true)
 	_ = o.target.close()
@@ -73,7 +73,7 @@ func (o *Output) rest(ctx context.Context) {
 	}
 }
 
-// writeAll writes lines, as often as it takes.
+// writeAll writes lines, and retries until it succeeds.
 func (o *Output) writeAll(ctx context.Context, lines []byte, from []Received) {
 	buf, size := lines[:0], len(lines)
 	retry := firstRetry
@@ -113,8 +113,8 @@ func (o *Output) writeAll(ctx context.Context, lines []byte, from []Received) {
 	}
 }
 
-// giveUp counts what the end of the process leaves unwritten: these lines, and those that wait, as nothing may follow a part of
-// a line.
+// giveUp counts the lines that are lost at the end of the process: these, and those that wait, since nothing may follow an incomplete
+// line.
 func (o *Output) giveUp(lines []byte, err error) {
 	o.mu.Lock()
 	lost := len(lines) + len(o.pending)
@@ -126,7 +126,7 @@ func (o *Output) giveUp(lines []byte, err error) {
 	o.logger.Error("logs: "+lineDamaged, "output", o.name, "bytes", lost, "error", err)
 }
 
-// syncAsked syncs when somebody has asked for it.
+// syncAsked syncs if a sync was asked for.
 func (o *Output) syncAsked(ctx context.Context, anyway bool) {
 	o.mu.Lock()
 	written := o.written
