@@ -24,16 +24,16 @@ import (
 
 // A Config configures a [Client]. The zero value of each field is its default.
 type Config struct {
-	Token   string        // sent with each request; who listens on the way reads it, unless the address is https
-	TLS     *tls.Config   // of https; default: that of the system
-	Timeout time.Duration // to connect, and without a byte from the server; default 30 s
+	Token   string        // sent with each request; without https, anybody on the network path can read it
+	TLS     *tls.Config   // for https: roots, client certificates; default: the roots of the system
+	Timeout time.Duration // the longest time to connect, and without a byte from the server; default 30 s
 
-	// Lost is called when a follow has lost its connection, before it tries again; default: none.
+	// Lost is called when Follow has lost its connection, before it connects again. Nil: no call.
 	Lost func(err error)
 }
 
-// A Client finds records at a server that serves a [Handler]. It is a [storage.Finder]; its methods may be called concurrently. An
-// error of the server has the server's text.
+// A Client searches records over HTTP, at a server that serves a [Handler]. It is a [storage.Finder]; its methods may be called
+// concurrently. An error that the server returns has the server's text.
 type Client struct {
 	base   *url.URL
 	config Config
@@ -51,7 +51,7 @@ func NewClient(address string, c Config) (*Client, error) {
 	}
 	u, err := url.Parse(full)
 	switch {
-	case strings.Contains(address, "@"): // also where it cannot be read, for what is special in a password
+	case strings.Contains(address, "@"): // also if url.Parse fails, because of special characters in a password
 		return nil, errors.New("the address of a server of logs has a user or a password in it: give a token")
 	case err != nil:
 		return nil, fmt.Errorf("%.80q is no address of a server of logs: give http://host:port", address)
@@ -70,7 +70,7 @@ func NewClient(address string, c Config) (*Client, error) {
 	}
 	return &Client{base: u, config: c, http: &http.Client{
 		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this server
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this server alone
 	}}, nil
 }
 
@@ -106,8 +106,8 @@ func (c *Client) Find(ctx context.Context, q storage.Query) meanwhile.Stream[log
 	}
 }
 
-// FindJSON is Find for callers that want records as JSON, as [logs.Record.MarshalJSON] writes them: it passes on what the server
-// has sent, which costs a tenth. A text is valid until the next one.
+// FindJSON is Find for callers that want records as JSON, as [logs.Record.MarshalJSON] writes them. It yields the lines that the server
+// has sent, which costs a tenth of decoding them. A line is valid until the next one.
 func (c *Client) FindJSON(ctx context.Context, q storage.Query) meanwhile.Stream[[]byte] {
 	return func(yield func([]byte, error) bool) {
 		var got int64
@@ -135,7 +135,7 @@ func (c *Client) FindJSON(ctx context.Context, q storage.Query) meanwhile.Stream
 	}
 }
 
-// CountBy asks the server, which counts where the records are; see [storage.CountBy].
+// CountBy asks the server to count records, which sends only the counts; see [storage.CountBy].
 func (c *Client) CountBy(ctx context.Context, q storage.Query, by []string, every time.Duration) (counts *storage.Counts, err error) {
 	if err := storage.CheckCounts(by, every); err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (c *Client) answer(ctx context.Context, path string, v url.Values, into any
 	return nil
 }
 
-// A line is one of an answer: a record or a control.
+// A line is a line of a response: a record or a control.
 type line struct {
 	control
 	record *logs.Record
@@ -208,7 +208,7 @@ var (
 	errNonsense = errors.New("the answer makes no sense")
 )
 
-// lines yields those of an answer. It ends with an error, unless its reader ends it.
+// lines yields the lines of a response. It ends with an error, unless the caller stops it.
 func (c *Client) lines(ctx context.Context, path string, v url.Values) meanwhile.Stream[line] {
 	return func(yield func(line, error) bool) {
 		for text, err := range c.texts(ctx, path, v) {
@@ -223,7 +223,7 @@ func (c *Client) lines(ctx context.Context, path string, v url.Values) meanwhile
 	}
 }
 
-// texts yields the lines of an answer as they are, each valid until the next one.
+// texts yields the lines of a response as they were sent, each valid until the next one.
 func (c *Client) texts(ctx context.Context, path string, v url.Values) meanwhile.Stream[[]byte] {
 	return func(yield func([]byte, error) bool) {
 		body, end, err := c.ask(ctx, path, v)
@@ -250,7 +250,7 @@ func (c *Client) texts(ctx context.Context, path string, v url.Values) meanwhile
 	}
 }
 
-// isRecord reports whether a line is one of a record.
+// isRecord reports whether a line is a record.
 func isRecord(text []byte) bool { return bytes.HasPrefix(text, []byte(`{"time"`)) }
 
 func parseLine(text []byte) (l line, err error) {
@@ -266,7 +266,7 @@ func parseLine(text []byte) (l line, err error) {
 	return l, err
 }
 
-// A refusal is an answer that asking again would not change.
+// A refusal is an error response after which it is no use to ask again.
 type refusal struct {
 	status int
 	text   string
@@ -274,7 +274,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-// ask returns the body of an answer. Reading it fails when nothing comes for too long.
+// ask sends a request and returns the body of the response. Reading it fails if the server sends nothing for too long.
 func (c *Client) ask(ctx context.Context, path string, v url.Values) (body io.Reader, end func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	u := c.base.JoinPath(Prefix, path)
@@ -292,7 +292,7 @@ func (c *Client) ask(ctx context.Context, path string, v url.Values) (body io.Re
 		if inner, ok := errors.AsType[*url.Error](err); ctx.Err() != nil {
 			err = context.Cause(ctx)
 		} else if ok {
-			err = inner.Err // without the URL, which is long
+			err = inner.Err // without the URL, which is long because of the filter
 			if strings.Contains(err.Error(), "malformed HTTP") {
 				err = errors.New("what answers there speaks no HTTP: give the address of the server's HTTP")
 			}
@@ -315,7 +315,7 @@ func (c *Client) ask(ctx context.Context, path string, v url.Values) (body io.Re
 	return r, end, nil
 }
 
-// refused reads why there is no answer.
+// refused returns the error of a response with another status than 200.
 func refused(response *http.Response, body io.Reader) error {
 	text, _ := io.ReadAll(io.LimitReader(body, 16<<10))
 	var said struct {
@@ -338,7 +338,7 @@ func refused(response *http.Response, body io.Reader) error {
 	return err
 }
 
-// patient reads a body, and loses its patience when nothing comes. The time between two reads does not count.
+// patient reads a body, and fails when a read takes too long. The time between two reads does not count.
 type patient struct {
 	ctx      context.Context
 	body     io.Reader

@@ -2,12 +2,12 @@
 //
 // Records come as lines of JSON, as a Record writes itself. Between them, with no member "time", are
 //
-//	(nothing)                 the server is there and has found nothing new for a while
-//	{"after":{"api":17}}      first of a follow: for each service the number that it begins after
-//	{"missed":"…"}            of a follow: what a reader that was too slow does not get. The rest comes
-//	{"counts":{"by":[], …}}   of a count: all of a [storage.Counts], before the end
-//	{"error":"…"}             last: why there is no more
-//	{"end":{"records":120}}   last: this is all of it
+//	(an empty line)           a heartbeat: nothing new was found for a while
+//	{"after":{"api":17}}      first of a follow: for each service the number after which it begins
+//	{"missed":"…"}            of a follow: the client was too slow, and does not get some records. The follow continues
+//	{"counts":{"by":[], …}}   of a count: a [storage.Counts], before the end
+//	{"error":"…"}             last: the response is incomplete because of this error
+//	{"end":{"records":120}}   last: the response is complete
 //
 // A response that ends in any other way was cut off.
 package remote
@@ -19,10 +19,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// Prefix is where a server mounts the [Handler]; what is below it are its paths, which all are for GET:
+// Prefix is the path at which a server mounts the [Handler]. The paths below it, which are all for GET, and their parameters are:
 //
 //	find       filter, since, until, limit, newest=1
-//	follow     filter, after={"api":17}: see [storage.Query]; with resume=1 all that is in no service of after is new
+//	follow     filter, after={"api":17}: see [storage.Query]; with resume=1 from the first record of services that after does not name
 //	count      filter, since, until, by (a key each), every=5m: see [storage.CountBy]
 //	histogram  filter, since, until, n
 //	services
@@ -31,7 +31,7 @@ import (
 // Times are in RFC 3339.
 const Prefix = "/logs/"
 
-// A control is a line that is no record.
+// A control is a line that is not a record.
 type control struct {
 	After  map[string]uint64 `json:"after,omitzero"`
 	Missed string            `json:"missed,omitempty"`
@@ -44,16 +44,16 @@ type end struct {
 	Records int64 `json:"records"`
 }
 
-// The bounds of a line, and of an answer that is no stream, in bytes.
+// The bounds of a line, and of a response that is not a stream, in bytes.
 const (
-	maxLine   = 8 * logs.MaxRecord // escapes make a text up to six times as long
+	maxLine   = 8 * logs.MaxRecord // escapes in JSON make a text up to six times as long
 	maxAnswer = 64 << 20
 )
 
 func (c *control) line() []byte {
 	b, err := json.Marshal(c)
 	if err != nil {
-		panic("remote: " + err.Error()) // it is numbers and texts
+		panic("remote: " + err.Error()) // cannot happen: it has only numbers and strings
 	}
 	return b
 }

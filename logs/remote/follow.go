@@ -11,15 +11,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// How long a follow waits before it connects again.
+// The shortest and longest time that a follow waits before it connects again.
 const (
 	shortestWait = 200 * time.Millisecond
 	longestWait  = 5 * time.Second
 )
 
-// Follow asks the server; see [storage.Finder]. When the connection breaks it connects again, for as long as it takes, and goes
-// on after the last record of each service that it got, so that it misses what the server does not have any more alone. It
-// ends when the first connection fails, when the server refuses it, or with the cause of ctx.
+// Follow yields new records as the server stores them; see [storage.Finder]. When the connection breaks it connects again, for as long as
+// it takes, and continues after the last record of each service that it has received, so that it misses only records that the server has
+// deleted in the meantime. It ends with an error if the first connection fails or the server refuses the request, or with the cause of ctx.
 func (c *Client) Follow(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		f := &follow{client: c, query: q, yield: yield}
@@ -51,8 +51,8 @@ type follow struct {
 	client *Client
 	query  storage.Query
 	yield  func(logs.Record, error) bool
-	began  bool // it was connected, and After is what it has
-	left   bool // by its reader
+	began  bool // whether it was connected once, so that After is complete
+	left   bool // whether the caller has stopped it
 }
 
 // once follows until the connection ends.

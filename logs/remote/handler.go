@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// Bounds of what is served at once, and of its parts. Further requests are answered with 503.
+// Bounds of concurrent requests, of which further ones are answered with 503, and of their parameters.
 const (
 	maxSearches = 64
 	maxFollows  = 256
@@ -29,12 +29,12 @@ type handler struct {
 	searches, follows *meanwhile.Semaphore
 }
 
-// Handler serves a finder, below [Prefix], to everybody who gets there: who may is for its caller to decide. It uses the
-// ctx of its requests as a scope. What stats returns, if it is not nil, is served as JSON. Where no records are kept, finder is
-// nil: who looks for some gets an error that says so.
+// Handler returns a handler of searches with a finder, below [Prefix]. It does not authenticate: the program that mounts it decides who
+// may search. It uses the ctx of its requests as a scope. The result of stats, which may be nil, is served as JSON. A nil finder means that
+// the server stores no records: searches get an error that says so.
 //
-// At most 64 searches and 256 follows run at once. A reader that takes nothing for ten minutes, or for one of a follow,
-// loses its connection.
+// At most 64 searches and 256 follows run at once. The connection of a client that reads nothing for ten minutes, or for one minute of a
+// follow, is closed.
 func Handler(finder storage.Finder, stats func() any) http.Handler {
 	h := &handler{finder, stats, meanwhile.NewSemaphore(maxSearches), meanwhile.NewSemaphore(maxFollows)}
 	mux := http.NewServeMux()
@@ -71,7 +71,7 @@ func (h *handler) find(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// count answers with a line of counts. Lines before it are signs of life.
+// count answers with a line of counts, after heartbeats while it counts.
 func (h *handler) count(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
 	q, err := decode(v)
@@ -129,8 +129,8 @@ func (h *handler) follow(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// followFrom returns what comes after the newest record of each service there is, or after the numbers of the query. Who
-// resumes has seen nothing of a service that it does not name, so there is to be none that came since it was looked.
+// followFrom follows after the newest record of each service, or after the numbers of the query. A client that resumes gets all records of
+// services that it does not name: it begins again if such a service was added meanwhile.
 func (h *handler) followFrom(ctx context.Context, q storage.Query, resume bool) (meanwhile.Stream[logs.Record], map[string]uint64, error) {
 	given := q.After
 	for {
@@ -149,7 +149,7 @@ func (h *handler) followFrom(ctx context.Context, q storage.Query, resume bool) 
 	}
 }
 
-// begin returns after which numbers a follow begins.
+// begin returns the numbers after which a follow begins.
 func (h *handler) begin(ctx context.Context, filter filter.Filter, given map[string]uint64, resume bool) (map[string]uint64, error) {
 	services, err := h.finder.Services(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func (h *handler) begin(ctx context.Context, filter filter.Filter, given map[str
 		if !ok && !resume {
 			number = s.Last
 		}
-		after[s.Service] = min(number, s.Last) // a store that was replaced begins anew
+		after[s.Service] = min(number, s.Last) // the numbers of another store may be lower
 	}
 	return after, nil
 }
@@ -212,7 +212,7 @@ func (h *handler) serveStats(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, func(context.Context) (any, error) { return h.stats(), nil })
 }
 
-// enter takes a place for a request, or answers what is wrong with it, or that there is none.
+// enter acquires a slot for a request. It returns false if it has answered with an error: the request is invalid, or there are too many.
 func enter(w http.ResponseWriter, wrong error, places *meanwhile.Semaphore) bool {
 	if wrong != nil {
 		problem.Write(w, http.StatusBadRequest, wrong.Error(), nil)
@@ -248,7 +248,7 @@ func answer(w http.ResponseWriter, r *http.Request, fn func(ctx context.Context)
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// said is what a client is told of an error: of a panic not where in the program it was.
+// said returns the text of an error for clients: that of a panic without its stack trace.
 func said(err error) string {
 	if _, ok := errors.AsType[*meanwhile.PanicError](err); ok {
 		return "the server failed: its log says how"

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	searchPatience = 10 * time.Minute // for a reader that takes nothing, such as a pager
-	followPatience = time.Minute      // who follows goes on later where it was
+	searchPatience = 10 * time.Minute // for a client that reads nothing, such as a pager
+	followPatience = time.Minute      // the same of a follow, which the client resumes later
 	flushEach      = 100 * time.Millisecond
-	aliveEach      = 10 * time.Second // a line, so that the other side knows
+	aliveEach      = 10 * time.Second // the time between heartbeats
 	fullBuffer     = 32 << 10
 )
 
-// lines are the answer of a stream. A record is sent at once when none was for a while, so that one by one they come at
-// once and many of them in few parts.
+// lines writes a response that is a stream. A record is sent at once if none was sent for a while; otherwise several are sent together, so
+// that single records arrive without delay and many records in few writes.
 type lines struct {
 	w        http.ResponseWriter
 	patience time.Duration
@@ -33,18 +33,18 @@ type lines struct {
 	err     error
 }
 
-// serveLines answers with what fn writes, and with how it ended.
+// serveLines responds with the lines that fn writes, and with the end or the error at last.
 func serveLines(w http.ResponseWriter, r *http.Request, patience time.Duration, fn func(ctx context.Context, l *lines) error) {
 	header := w.Header()
 	header.Set("Content-Type", "application/x-ndjson")
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("X-Accel-Buffering", "no") // proxies hand each line on
+	header.Set("X-Accel-Buffering", "no") // so that proxies do not buffer lines
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	l := &lines{w: w, patience: patience, stop: cancel}
 	l.mu.Lock()
-	_ = l.flush() // the header; a failure is known by what comes next
+	_ = l.flush() // the header; after an error, the next write fails as well
 	l.mu.Unlock()
 	err := meanwhile.Run(ctx, func(ctx context.Context) error {
 		meanwhile.Every(ctx, flushEach, l.tick, meanwhile.Name("flush"))
@@ -57,7 +57,7 @@ func serveLines(w http.ResponseWriter, r *http.Request, patience time.Duration, 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.buffer = append(append(l.buffer, last.line()...), '\n')
-	_ = l.flush() // the client knows by what is missing
+	_ = l.flush() // after an error the client notices that the last line is missing
 }
 
 func (l *lines) record(r *logs.Record) error {
@@ -82,7 +82,7 @@ func (l *lines) written() error {
 	return l.err
 }
 
-// tick sends what waits, or a sign of life.
+// tick sends the lines that wait, or a heartbeat.
 func (l *lines) tick(context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,14 +33,14 @@ func encode(q storage.Query) url.Values {
 	if q.After != nil {
 		after, err := json.Marshal(q.After)
 		if err != nil {
-			panic("remote: " + err.Error()) // texts and numbers
+			panic("remote: " + err.Error()) // cannot happen: it has only strings and numbers
 		}
 		v.Set("after", string(after))
 	}
 	return v
 }
 
-// decode reads what encode writes.
+// decode reads the parameters that encode writes.
 func decode(v url.Values) (q storage.Query, err error) {
 	if q.Filter, err = filter.Parse(v.Get("filter")); err != nil {
 		return q, err

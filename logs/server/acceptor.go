@@ -8,24 +8,24 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// An acceptor keeps what clients of the own protocol send where the routes say. What comes again is left out by each output on
-// its own, since one may have a record when another has not.
+// An acceptor routes the batches of clients of the own protocol. Each output leaves out resent records on its own, since one may have a
+// record that another does not have yet.
 type acceptor struct {
 	s     *Server
-	input string // whose counters are those of what comes
+	input string // the input that counts the records
 
 	mu   sync.Mutex
-	last map[logs.Client]uint64 // that all outputs have; of the clients of which the store does not know it
+	last map[logs.Client]uint64 // the highest number that all outputs have, of clients of which the store has none
 }
 
-// mostRemembered is how many clients an acceptor remembers that the store does not know.
+// mostRemembered bounds the number of clients that an acceptor remembers because the store has none of their records.
 const mostRemembered = 100_000
 
-// Acceptor returns what [Sessions] append to. Batches go to the store as they are, with the numbers of their client, so that
-// what comes again is known also when the process has been killed; so it is of line files, with a [Config.Journal]. Sockets
-// and writers may get again what had not been acknowledged then.
+// Acceptor returns the [Acceptor] to which [Sessions] append batches. The store keeps them with the numbers of their client, so that it
+// leaves out resent records also after a kill; so do line files, with a [Config.Journal]. Sockets and writers may get records again that
+// were not acknowledged before a kill.
 //
-// What comes is counted as that of the listener that has a Serve, or of "meanwhile" when there is none.
+// The records are counted as those of the listener that has a Serve, or of an input "meanwhile" if there is none.
 func (s *Server) Acceptor() Acceptor {
 	input := "meanwhile"
 	if i := slices.IndexFunc(s.config.Listeners, func(l Listener) bool { return l.Serve != nil }); i >= 0 {
@@ -48,7 +48,7 @@ func (a *acceptor) Last(ctx context.Context, client logs.Client) (last uint64, e
 func (a *acceptor) Append(ctx context.Context, batches ...*logs.Batch) error {
 	f := &batcher{s: a.s, counts: a.s.inputCounts(a.input)}
 	stored := make([]*logs.Batch, 0, len(batches))
-	var matched matches // counted only when all is accepted: what is not comes again
+	var matched matches // added to the alerts only when all is accepted: otherwise the client sends it again
 	for _, b := range batches {
 		kept, err := a.route(ctx, f, b, &matched)
 		if err != nil {
@@ -56,7 +56,7 @@ func (a *acceptor) Append(ctx context.Context, batches ...*logs.Batch) error {
 		}
 		stored = append(stored, kept...)
 	}
-	// The store comes last: what it has, the others have too, also after a kill, so that Last can go by it.
+	// The store is the last: the other outputs have what it has, also after a kill, so Last can return its number.
 	if err := f.Sync(ctx); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (a *acceptor) Append(ctx context.Context, batches ...*logs.Batch) error {
 	return nil
 }
 
-// route gives records to all outputs but the store, and returns what is for that.
+// route adds the records of a batch to all outputs but the store, and returns the batches for the store.
 func (a *acceptor) route(ctx context.Context, f *batcher, b *logs.Batch, matched *matches) (stored []*logs.Batch, err error) {
 	f.begin()
 	route, reason := f.routing.route([]byte(b.Service))
@@ -141,13 +141,13 @@ func (a *acceptor) route(ctx context.Context, f *batcher, b *logs.Batch, matched
 		stored = append(stored, kept)
 	}
 	if slices.ContainsFunc(outputs, func(o routedOutput) bool { return o.lines != nil && o.lines.mixed.Load() }) {
-		// What is freed of repeats and what is not is gathered apart, and an output has to get all of a client in the order of its numbers.
+		// Lines to be deduplicated have a buffer of their own, and an output has to get all lines of a client in the order of their numbers.
 		err = f.Flush(ctx)
 	}
 	return stored, err
 }
 
-// lacking returns the outputs that have not got a batch. The store looks for itself.
+// lacking returns the outputs that do not have a batch yet, and always the store, which checks that itself.
 func lacking(outputs []routedOutput, b *logs.Batch) (some []routedOutput, err error) {
 	if b.Client == (logs.Client{}) {
 		return outputs, nil
@@ -166,7 +166,7 @@ func lacking(outputs []routedOutput, b *logs.Batch) (some []routedOutput, err er
 	return some, nil
 }
 
-// countNew counts the records of batches that have not come before.
+// countNew returns the number of records in batches that were not received before.
 func (a *acceptor) countNew(batches []*logs.Batch) (records int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -178,7 +178,7 @@ func (a *acceptor) countNew(batches []*logs.Batch) (records int) {
 	return records
 }
 
-// remember keeps the highest numbers.
+// remember notes the highest number of each client.
 func (a *acceptor) remember(batches []*logs.Batch) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

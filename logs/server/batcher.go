@@ -11,18 +11,18 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/linefile"
 )
 
-// A batcher gathers what one connection brings between two flushes, by where it goes. The usual record costs no allocation: it
-// becomes a line, or its encoding, in a buffer.
+// A batcher collects the records of one connection between two flushes, in a buffer for each destination. The usual record costs no
+// allocation: its line or its encoding is appended to a buffer.
 type batcher struct {
 	s        *Server
 	counts   *inputCounts
-	internal bool        // its records are reports of the server, which no limit leaves out and no alert counts
-	client   logs.Client // whose records these are, and nobody else's; the zero one: of no matter whom
+	internal bool        // whether its records are reports of the server, which no limit drops and no alert counts
+	client   logs.Client // the client of the own protocol that all records are of; zero for other inputs
 
 	// Of the records since the last flush.
 	routing *routing
 	now     int64 // when the first was added; 0: there is none
-	elapsed int64 // nanoseconds from the start of the server to then, also when the clock has been set meanwhile
+	elapsed int64 // nanoseconds from the start of the server to then, by the monotonic clock
 	format  linefile.Format
 	buffers []*buffer
 	index   map[*bufferKey]*buffer
@@ -31,7 +31,7 @@ type batcher struct {
 	// Of the service of the last record.
 	route   *serviceRoute
 	routed  []routedBuffer
-	only    *buffer // when there is nothing but one output for lines, which takes all
+	only    *buffer // set if all records go to one output for lines and nowhere else
 	records int64
 	bytes   int64
 
@@ -51,19 +51,19 @@ type routedBuffer struct {
 	levels *levelFilter
 }
 
-// A mark is a place in an output.
+// A mark is a place in an output up to which a sync waits.
 type mark struct {
 	*bufferKey
 	end int64
 }
 
-// bufferPool has the room of buffers, which hold it from the first record to the flush.
+// bufferPool has the memory of buffers, which have it from the first record to the flush.
 var bufferPool = sync.Pool{New: func() any { b := make([]byte, 0, leastBuffer); return &b }}
 
 const (
-	leastBuffer = 16 << 10 // of a buffer that is kept
+	leastBuffer = 16 << 10 // the smallest capacity that goes back to the pool
 	mostBuffer  = 1 << 20
-	manyBuffers = 64 // of one batcher; further ones have as much room as they need, and are not kept
+	manyBuffers = 64 // buffers of one batcher that use the pool; further ones have only the memory that they need
 )
 
 func (f *batcher) Add(v *logs.View) {
@@ -132,12 +132,12 @@ func (f *batcher) put(o *buffer, v *logs.View, at int64) {
 	}
 }
 
-// split goes on with another buffer, because a batch has bounds.
+// split continues with another buffer, since the size of a batch is bounded.
 func (f *batcher) split(o *buffer) {
 	full := *o
 	f.buffers = append(f.buffers, &full)
 	*o = buffer{bufferKey: o.bufferKey, buf: bufferPool.Get().(*[]byte)}
-	// In order: the full one comes before the one that goes on.
+	// The full one must be flushed before the one that continues.
 	last := len(f.buffers) - 1
 	for i, s := range f.buffers {
 		if s == o {
@@ -192,7 +192,7 @@ func (f *batcher) buffer(key *bufferKey) *buffer {
 	return s
 }
 
-// newRoom returns room for another buffer: one read may bring records of thousands of services.
+// newRoom returns the memory of another buffer. There may be thousands, since one read may have records of as many services.
 func (f *batcher) newRoom() *[]byte {
 	if len(f.buffers) < manyBuffers {
 		return bufferPool.Get().(*[]byte)
@@ -208,8 +208,8 @@ func (f *batcher) count() {
 	}
 }
 
-// cut cuts a message, and says how much is missing. Attributes that are too long by themselves are left out, and of a long task
-// and job there is the beginning: no record is longer than a store takes.
+// cut truncates the message of a record that is too long, and notes at its end how much is missing. Attributes of more than half of the
+// bound are left out, and a long task or job is truncated, so that no record is longer than a store accepts.
 func (f *batcher) cut(v *logs.View) {
 	f.route.counts.cut.Add(1)
 	most := f.s.maxRecord
@@ -255,7 +255,7 @@ func (f *batcher) Flush(ctx context.Context) (err error) {
 	return err
 }
 
-// marked notes how far an output is to be on disk at the next sync.
+// marked notes up to which place an output has to be on disk at the next sync.
 func (f *batcher) marked(key *bufferKey, end int64) {
 	for i := range f.marks {
 		if m := &f.marks[i]; m.lines == key.lines && m.store == key.store {
@@ -273,7 +273,7 @@ func (f *batcher) Sync(ctx context.Context) error {
 			break
 		}
 		if m.lines != nil {
-			// What is a client's is on disk in the journal before it is written.
+			// Lines of a client are on disk in the journal before they are written.
 			err = m.lines.Wait(ctx, m.end, f.s.sync == linefile.SyncAlways && (f.client == logs.Client{} || !m.lines.Journaled()))
 		} else {
 			err = m.store.wait(ctx, m.end)

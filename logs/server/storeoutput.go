@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	mostBatched    = 16 << 20               // bytes that wait for the store; whoever brings more, waits
+	mostBatched    = 16 << 20               // bytes that wait for the store; append waits while there are more
 	storeRetry     = 100 * time.Millisecond // after a failure; twice as long after each further one
 	mostStoreRetry = 5 * time.Second
 )
 
-// A storeOutput gives the store what many connections bring, in one task, so that they share its syncs. What the store does
-// not take is given to it again.
+// A storeOutput appends the records of many connections to the store, in one task, so that they share its syncs. It retries until the
+// store takes them.
 type storeOutput struct {
 	store  storage.Store
 	logger *slog.Logger
@@ -31,11 +31,11 @@ type storeOutput struct {
 
 	mu       sync.Mutex
 	pending  []*logs.Batch
-	open     map[string]*logs.Batch // of these, by service: the one that more is added to
+	open     map[string]*logs.Batch // the pending batch of each service to which more is added
 	bytes    int
-	added    int64 // records, ever
+	added    int64 // records in total
 	appended int64
-	beside   int64 // records that the store was given without this output
+	beside   int64 // records that were appended to the store without this output
 	closing  bool
 	failure  error
 	changed  cond.Cond // of these
@@ -44,9 +44,9 @@ type storeOutput struct {
 	lost     int64
 }
 
-// storeRepeats is what the newest record of a service was.
+// storeRepeats is the state of deduplication of a service.
 type storeRepeats struct {
-	last  []byte // its encoding, from the level on
+	last  []byte // the encoding of the newest record, from the level on
 	level slog.Level
 	time  int64 // of the newest repeat
 	n     int
@@ -63,7 +63,7 @@ func (o *storeOutput) start(ctx context.Context) {
 	o.task = meanwhile.Go(ctx, o.run, meanwhile.Name("store"))
 }
 
-// append takes the encoded records of one service, and returns the place that they end at, for wait.
+// append adds the encoded records of one service, and returns the place at which they end, for wait.
 func (o *storeOutput) append(ctx context.Context, b *logs.Batch, dedupe bool) (end int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,7 +83,7 @@ func (o *storeOutput) append(ctx context.Context, b *logs.Batch, dedupe bool) (e
 	return o.added, nil
 }
 
-// merge adds records to the batch of their service that waits.
+// merge adds records to the pending batch of their service.
 func (o *storeOutput) merge(b *logs.Batch) {
 	if b.Count == 0 {
 		return
@@ -106,13 +106,13 @@ func (o *storeOutput) merge(b *logs.Batch) {
 	cond.Signal(o.wake)
 }
 
-// fullBatch is how much room the batches of a busy service have, which is used again.
+// fullBatch is the capacity of the batches of a busy service, whose memory is used again.
 const fullBatch = 256 << 10
 
 var fullBatches = sync.Pool{New: func() any { b := make([]byte, 0, fullBatch); return &b }}
 
-// batchData returns room for the batch of a service that follows one with so much room, or none. It is twice as much, so that a
-// service which brings little has little, and nothing is copied to a larger place.
+// batchData returns memory for the batch of a service whose batch before had this capacity. It has twice as much, so that a service with
+// few records uses little memory, and no batch is copied when it grows.
 func batchData(before, need int) []byte {
 	size := min(2*before, fullBatch)
 	switch {
@@ -124,7 +124,7 @@ func batchData(before, need int) []byte {
 	return make([]byte, 0, size)
 }
 
-// dedupe merges what is no repeat of the record before.
+// dedupe merges the records that do not repeat the one before.
 func (o *storeOutput) dedupe(b *logs.Batch) {
 	r := o.repeated[b.Service]
 	if r == nil {
@@ -154,7 +154,7 @@ func (o *storeOutput) dedupe(b *logs.Batch) {
 	o.merge(&kept)
 }
 
-// report adds a record that says how many repeats there were.
+// report adds a record with the number of repeats, if there were some.
 func (r *storeRepeats) report(b *logs.Batch) {
 	if r.n == 0 {
 		return
@@ -177,7 +177,7 @@ func (o *storeOutput) endInterval(now time.Time) {
 	clear(o.repeated)
 }
 
-// wait returns when the store has taken everything up to a place.
+// wait returns when the store has all records up to a place.
 func (o *storeOutput) wait(ctx context.Context, end int64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -189,7 +189,7 @@ func (o *storeOutput) wait(ctx context.Context, end int64) error {
 	return nil
 }
 
-// appendedBeside counts records that the store was given without this output.
+// appendedBeside counts records that were appended to the store without this output.
 func (o *storeOutput) appendedBeside(records int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -262,7 +262,7 @@ func (o *storeOutput) appendAll(ctx context.Context, batches []*logs.Batch) {
 	}
 }
 
-// close ends the task when the store has all, or ctx ends.
+// close ends the task when the store has all records, or when ctx is canceled.
 func (o *storeOutput) close(ctx context.Context) {
 	o.endInterval(time.Now())
 	o.mu.Lock()
