@@ -109,6 +109,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if parse, ok := errors.AsType[*kong.ParseError](err); ok {
 			context = parse.Context
 		}
+		err = suggest(err, args, context.Flags())
 		if selected := context.Selected(); selected != nil && oneDash.MatchString(err.Error()) && slices.ContainsFunc(selected.Positional, isFilter) {
 			err = fmt.Errorf("%w; a filter that begins with - stands behind --, or begins with not instead", err)
 		}

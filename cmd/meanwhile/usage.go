@@ -2,8 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/alecthomas/kong"
 )
 
 // A flagError is a text of kong about the value of a flag or an argument, and how the other flags say it.
@@ -39,6 +43,45 @@ func plainly(err error) error {
 		return err
 	}
 	return errors.New(text)
+}
+
+// unknownFlag is what kong says of a flag that does not exist, with the names that are similar to it.
+var unknownFlag = regexp.MustCompile(`^unknown flag (--?)([^ ,]+)(?:, did you mean (?:one of )?(.*)\?)?$`)
+
+// suggest returns an error about an unknown flag with the flags that may be meant, and others as they are. For kong each flag of one
+// letter is similar to each other, and -from is the flag -f.
+func suggest(err error, args []string, flags []*kong.Flag) error {
+	m := unknownFlag.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	dashes, name := m[1], m[2]
+	if dashes == "-" {
+		for _, arg := range args {
+			given, _, _ := strings.Cut(arg, "=")
+			if strings.HasPrefix(given, "-"+name) && slices.ContainsFunc(flags, func(f *kong.Flag) bool { return "-"+f.Name == given }) {
+				return fmt.Errorf("unknown flag %s, did you mean %q?", given, "-"+given)
+			}
+		}
+		return fmt.Errorf("unknown flag -%s", name)
+	}
+	var similar []string
+	for candidate := range strings.SplitSeq(m[3], ", ") {
+		if candidate == `"-`+name+`"` {
+			similar = []string{candidate}
+			break
+		}
+		if strings.HasPrefix(candidate, `"--`) {
+			similar = append(similar, candidate)
+		}
+	}
+	switch len(similar) {
+	case 0:
+		return fmt.Errorf("unknown flag --%s", name)
+	case 1:
+		return fmt.Errorf("unknown flag --%s, did you mean %s?", name, similar[0])
+	}
+	return fmt.Errorf("unknown flag --%s, did you mean one of %s?", name, strings.Join(similar, ", "))
 }
 
 // list turns "","a","b","c" into a, b and c.

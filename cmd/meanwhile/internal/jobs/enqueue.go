@@ -50,8 +50,8 @@ line are enqueued, and the error reports how many.
 
 Jobs of any kind can be enqueued; they wait for a worker of their queue that has a handler. The args of http.request,
 which "meanwhile work" runs, are validated:
-  {"method":"POST", "url":"https://…", "headers":{"Name":"value"}, "json":{…} or "body":"text",
-   "expect":[200,"300-399"], "timeout":"30s"}
+  {"method":"POST", "url":"https://…", "headers":{"Name":"value"},
+   "json":{…} or "body":"text", "expect":[200,"300-399"], "timeout":"30s"}
 All fields but the URL are optional.`
 }
 
