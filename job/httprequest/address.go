@@ -9,7 +9,7 @@ import (
 type refusedError struct{ address netip.Addr }
 
 func (e *refusedError) Error() string {
-	return fmt.Sprintf("%v is no public address, and private ones are not allowed", e.address)
+	return fmt.Sprintf("%v is not a public address: Config.AllowPrivate (--allow-private) allows private ones", e.address)
 }
 
 // special are the blocks of public ranges that are not for the public, by IANA's registries of special-purpose addresses.

@@ -21,7 +21,7 @@ func TestPrivateRefused(t *testing.T) {
 	r := newRequester(Config{}, newClient(false))
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "0.0.0.0", "169.254.169.254", "[fe80::1]"} {
 		_, err := r.do(t.Context(), Args{URL: "http://" + host + ":" + port})
-		if err == nil || !strings.Contains(err.Error(), "is no public address") || !permanent(err) {
+		if err == nil || !strings.Contains(err.Error(), "is not a public address: Config.AllowPrivate (--allow-private)") || !permanent(err) {
 			t.Errorf("%s: got %v, want that it is refused for good", host, err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestPrivateRefusedAfterRedirect(t *testing.T) {
 	client := newGuardedClient(only("127.0.0.1"))
 	t.Cleanup(client.CloseIdleConnections)
 	_, err := newRequester(Config{}, client).do(t.Context(), Args{URL: url})
-	if err == nil || !strings.Contains(err.Error(), "127.0.0.2 is no public address") || !permanent(err) || asked.Load() != 1 {
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.2 is not a public address") || !permanent(err) || asked.Load() != 1 {
 		t.Errorf("got %v after %d requests, want that the second is refused", err, asked.Load())
 	}
 }
@@ -77,7 +77,7 @@ func TestPrivateRefusedAfterDNSChange(t *testing.T) {
 	}
 	address.Store([4]byte{127, 0, 0, 2})
 	_, err := r.do(t.Context(), Args{URL: name})
-	if err == nil || !strings.Contains(err.Error(), "127.0.0.2 is no public address") {
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.2 is not a public address") {
 		t.Errorf("got %v, want that the new address is refused", err)
 	}
 }
