@@ -32,7 +32,7 @@ type Enqueue struct {
 	UniqueFor    when.Span         `placeholder:"TIME" group:"How" help:"Keep the key unique for this long, even if the job finishes earlier."`
 	UniqueWhile  []job.State       `placeholder:"STATE" group:"How" help:"Only a job with the key in one of these states counts (default queued,running); with queued, one more job is enqueued while another runs."`
 	Replace      bool              `group:"How" help:"If a queued job has the key, give it the args and the time of this one."`
-	Debounce     string            `placeholder:"KEY" group:"How" help:"If a queued job has this key, give it the args of this one, due --in from now, but no later than --within after its creation."`
+	Debounce     string            `placeholder:"KEY" group:"How" help:"If a queued job has this key, give it the args of this one, due --in from now, but no later than --within after its creation. Give both."`
 	Within       when.Span         `placeholder:"TIME" group:"How" help:"See --debounce."`
 	Timeout      time.Duration     `placeholder:"TIME" group:"How" help:"Bound each attempt to this long, as in 90s or 2h (default that of the kind)."`
 	LimitKey     string            `placeholder:"KEY" group:"How" help:"What it counts for where its queue has limits for each key, such as a customer."`
@@ -124,6 +124,8 @@ func (e *Enqueue) options() ([]job.EnqueueOption, error) {
 		return nil, usage("--within: it is for --debounce")
 	case e.Debounce != "" && (keys > 0 || len(e.UniqueWhile) > 0 || e.Replace || e.From != "" || !e.At.IsZero()):
 		return nil, usage("--debounce says what is unique, and when it is due: leave the flags of that, --at and --from out")
+	case e.Debounce != "" && (e.In <= 0 || e.Within < e.In):
+		return nil, usage("--debounce: give --in and --within with it, and --within no shorter than --in")
 	case keys > 0 || e.Debounce != "":
 	case e.UniqueFor > 0:
 		return nil, usage("--unique-for: say what is unique, with --unique, --unique-args or --unique-fields")
