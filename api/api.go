@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/internal/mask"
+	"github.com/meanwhile-go/meanwhile/internal/shutdown"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -53,6 +54,7 @@ type API struct {
 	awaits   chan struct{} // one for each request that waits for a job to finish
 
 	claimer  *job.Claimer
+	servers  shutdown.Servers
 	stopping context.Context
 	stop     func()
 }
@@ -142,9 +144,19 @@ func (a *API) routes() []route {
 	}
 }
 
-// Stop makes requests that wait for jobs, or for one to finish, return at once, now and from now on, so that a server can shut down: give it to
-// http.Server.RegisterOnShutdown.
+// Stop makes requests that wait for jobs, or for one to finish, and event streams return at once, now and from now on, so that a server can shut
+// down. They do so without it when an http.Server begins to shut down.
 func (a *API) Stop() { a.stop() }
+
+// waiting returns the ctx of a request that waits: it is canceled when its server shuts down, and by Stop, too.
+func (a *API) waiting(r *http.Request) (context.Context, context.CancelFunc) {
+	ctx, cancel := a.servers.Context(r)
+	stop := context.AfterFunc(a.stopping, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
 
 // ForWorkers reports whether a request is one that programs which run jobs need: to enqueue jobs, to see one by its ID, and everything
 // below /worker. It is for tokens that may do no more than that.

@@ -52,10 +52,12 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusServiceUnavailable, "%d streams are open, which is as many as there may be", mostStreams)
 	}
 	s := &stream{w: w, control: http.NewResponseController(w), said: map[string][sha256.Size]byte{}}
+	ctx, cancel := a.waiting(r)
+	defer cancel()
 	if len(ids) == 0 {
-		return s.run(r.Context(), func(ctx context.Context) (bool, error) { return false, a.tellCounts(ctx, s) })
+		return s.run(ctx, func(ctx context.Context) (bool, error) { return false, a.tellCounts(ctx, s) })
 	}
-	return s.run(r.Context(), func(ctx context.Context) (bool, error) { return a.tellJobs(ctx, s, wanted.IDs) })
+	return s.run(ctx, func(ctx context.Context) (bool, error) { return a.tellJobs(ctx, s, wanted.IDs) })
 }
 
 // tellCounts tells how many jobs there are, and how the queues are.

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -94,6 +95,46 @@ func TestHeadOfEvents(t *testing.T) {
 		w := ask(api.New(api.Config{Store: memory.New()}), "HEAD", "/events", "")
 		if w.Code != 200 || w.Header().Get("Content-Type") != "text/event-stream" || time.Since(begun) > 0 {
 			t.Errorf("%d %v after %v", w.Code, w.Header(), time.Since(begun))
+		}
+	})
+}
+
+// TestShutdownEndsEvents shuts down the server of a program while a client follows events: http.Server.Shutdown waits for all answers.
+func TestShutdownEndsEvents(t *testing.T) {
+	server := httptest.NewServer(api.New(api.Config{Store: memory.New()}))
+	defer server.Close()
+	answer, err := server.Client().Get(server.URL + api.Prefix + "/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := server.Config.Shutdown(ctx); err != nil {
+		t.Fatalf("the server waits for the stream: %v", err)
+	}
+	if body, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(body), "event: counts") {
+		t.Errorf("got %q, %v", body, err)
+	}
+}
+
+// TestStopEndsEvents does so for a server that is no http.Server.
+func TestStopEndsEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := api.New(api.Config{Store: memory.New()})
+		ended := false
+		go func() {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", api.Prefix+"/events", nil))
+			ended = true
+		}()
+		synctest.Wait()
+		if ended {
+			t.Fatal("the stream ended by itself")
+		}
+		h.Stop()
+		synctest.Wait()
+		if !ended {
+			t.Error("the stream goes on")
 		}
 	})
 }

@@ -126,7 +126,7 @@ func (a *API) show(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if text != "" {
-		if err := a.await(r.Context(), id, text); err != nil {
+		if err := a.await(r, id, text); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (a *API) show(w http.ResponseWriter, r *http.Request) error {
 }
 
 // await waits until a job has finished, the time is over, or the server stops.
-func (a *API) await(ctx context.Context, id job.ID, text string) error {
+func (a *API) await(r *http.Request, id job.ID, text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > mostWait {
 		return refuse(http.StatusUnprocessableEntity, "wait %.20q: give a duration such as 30s, up to %v", text, mostWait)
@@ -143,9 +143,10 @@ func (a *API) await(ctx context.Context, id job.ID, text string) error {
 		return refuse(http.StatusServiceUnavailable, "%d requests wait for jobs to finish, which is as many as may: ask again later, or without wait", mostAwaits)
 	}
 	defer func() { <-a.awaits }()
-	ctx, cancel := context.WithTimeout(ctx, d)
+	ctx, cancel := a.waiting(r)
 	defer cancel()
-	defer context.AfterFunc(a.stopping, cancel)()
+	ctx, cancelTimeout := context.WithTimeout(ctx, d)
+	defer cancelTimeout()
 	if _, err := job.Await(ctx, a.config.Store, id); err != nil && ctx.Err() == nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -138,9 +137,8 @@ func (a *API) claim(w http.ResponseWriter, r *http.Request) error {
 		}
 		defer func() { <-a.polls }()
 	}
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := a.waiting(r)
 	defer cancel()
-	defer context.AfterFunc(a.stopping, cancel)()
 	got, err := a.claimer.Fetch(ctx, fetch)
 	if err != nil && ctx.Err() == nil {
 		return err

@@ -540,12 +540,11 @@ func TestWhatCannotBeAnsweredIsReleased(t *testing.T) {
 	}
 }
 
-func TestStopAnswersClaims(t *testing.T) {
+func TestShutdownAnswersClaims(t *testing.T) {
 	store := &watched{Store: memory.New()}
 	h := api.New(api.Config{Store: store})
 	server := httptest.NewServer(h)
 	defer server.Close()
-	server.Config.RegisterOnShutdown(h.Stop)
 	conn := dial(t, server)
 	defer conn.Close()
 	eventually(t, "the claim waits", func() bool { return store.waiting.Load() == 1 })

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/internal/detach"
+	"github.com/meanwhile-go/meanwhile/internal/shutdown"
 )
 
 // Bounds of live pages.
@@ -27,6 +28,8 @@ const (
 type hub struct {
 	draw  func(context.Context, *view) (map[string]string, error)
 	draws chan struct{} // holds a value for each page that is being drawn
+
+	servers shutdown.Servers
 
 	mu      sync.Mutex
 	pages   map[string]*pageState
@@ -64,7 +67,7 @@ func (h *hub) leave(key string, p *pageState) {
 	}
 }
 
-// serve sends a reader the parts of a page as they change, until it goes away. HEAD asks for the head alone, which ends.
+// serve sends a reader the parts of a page as they change, until it goes away or the server shuts down. HEAD asks for the head alone, which ends.
 func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 	if r.Method == http.MethodHead {
 		newStream(w, r)
@@ -91,10 +94,12 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 		return
 	}
 	defer h.leave(key, p)
+	ctx, cancel := h.servers.Context(r)
+	defer cancel()
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // a server's limit for requests would end the stream, too
 	out.to = response{w, control}
-	p.follow(r.Context(), out, make(waiter, 1))
+	p.follow(ctx, out, make(waiter, 1))
 }
 
 // A waiter waits in the goroutine of its request, and is woken by a value.

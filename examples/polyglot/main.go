@@ -82,7 +82,6 @@ func run(ctx context.Context, out io.Writer, languages []language) error {
 	}
 	jobs := api.New(api.Config{Store: store})
 	server := &http.Server{Handler: jobs, ReadHeaderTimeout: 10 * time.Second}
-	server.RegisterOnShutdown(jobs.Stop)
 	url := "http://" + listener.Addr().String() + api.Prefix
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error { return serve(ctx, server, listener) }, meanwhile.Name("server"), meanwhile.InBackground())
