@@ -36,6 +36,7 @@ func TestManyQueuesAndKinds(t *testing.T) {
 	if err := s.Pause(t.Context(), "paused-only", true); err != nil {
 		t.Fatal(err)
 	}
+	tick(t, s, "nightly", time.Hour)
 	h := dash.New(dash.Config{Store: s})
 	const shared, last, others, unlisted = `name=shared"`, `name=queue-599"`, `name=queue-001"`, `name=queue-598"`
 	for path, c := range map[string]struct {
@@ -59,7 +60,6 @@ func TestManyQueuesAndKinds(t *testing.T) {
 	if offered := strings.Count(get(t, h, "/jobs").Body.String(), "<option "); offered != 1000 {
 		t.Errorf("the search offers %d kinds and queues, want 500 of each", offered)
 	}
-	tick(t, s, "nightly", time.Hour)
 	palette := get(t, h, "/palette").Body.String()
 	for what, want := range map[string]int{"Queue ": 500, "Kind ": 500, "Cron ": 1} {
 		if got := strings.Count(palette, `"`+what); got != want {
