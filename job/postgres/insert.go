@@ -3,6 +3,7 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,11 +73,11 @@ func (s *Store) insert(ctx context.Context, jobs []*job.Job) (ids []job.ID, err 
 			return explainInsert(err)
 		}
 		if !slices.ContainsFunc(jobs, isKeyed) {
-			ids, err = insertJobs(ctx, s, s.run(), jobs)
+			ids, err = insertJobs(ctx, s, s.run(), jobs, true)
 			return err
 		}
 		return s.inTx(ctx, func(r pgxRunner) error {
-			ids, err = insertJobs(ctx, s, r, jobs)
+			ids, err = insertJobs(ctx, s, r, jobs, true)
 			return err
 		})
 	})
@@ -132,13 +133,14 @@ func queuesOf(jobs []*job.Job) []string {
 	return queues
 }
 
-// insertJobs inserts jobs, but for those whose key is held, and returns the IDs that Insert returns. Jobs with keys need a transaction.
-func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job.ID, error) {
+// insertJobs inserts jobs, but for those whose key is held, and returns the IDs that Insert returns. Jobs with keys need a transaction; own says that
+// it is the store's own, which can be started again: see errFreed.
+func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job, own bool) ([]job.ID, error) {
 	var ids []job.ID
 	mine := jobs
 	meeting := false // some jobs have an option for the holder of their key
 	if slices.ContainsFunc(jobs, isKeyed) {
-		holders, err := takeKeys(ctx, s, r, jobs)
+		holders, err := takeKeys(ctx, s, r, jobs, own)
 		if err != nil {
 			return nil, err
 		}
@@ -161,9 +163,6 @@ func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job
 	return ids, meetHolders(ctx, s, r, jobs, ids)
 }
 
-// An inserter is insertJobs, or insertBriefly.
-type inserter func(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job.ID, error)
-
 // lockTimeout is how long outcomes, and ticks of crons, wait for a transaction of the user's that holds the unique key of a job which is inserted with
 // them. It is longer than the server takes to detect a deadlock.
 const lockTimeout = 3 * time.Second
@@ -175,7 +174,7 @@ func insertBriefly(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]
 			return nil, err
 		}
 	}
-	ids, err := insertJobs(ctx, s, r, jobs)
+	ids, err := insertJobs(ctx, s, r, jobs, true)
 	if codeOf(err) == codeLocked {
 		err = fmt.Errorf("an open transaction has the unique key of a job to insert: %w", err)
 	}
@@ -298,8 +297,13 @@ func meetHolder(ctx context.Context, s *Store, r runner, j *job.Job, holder job.
 	return false, nil
 }
 
-// takeKeys takes those unique keys of jobs that are free, and returns the holders of all, by key.
-func takeKeys(ctx context.Context, s *Store, r runner, jobs []*job.Job) (map[string]job.ID, error) {
+// errFreed means that a transaction has to start again: it has taken some unique keys, and another one was freed meanwhile. To take that key now would
+// break the order in which all take keys, and could deadlock.
+var errFreed = errors.New("a unique key was freed while others were taken")
+
+// takeKeys takes those unique keys of jobs that are free, and returns the holders of all, by key. In a transaction of the store's own it may return
+// errFreed.
+func takeKeys(ctx context.Context, s *Store, r runner, jobs []*job.Job, own bool) (map[string]job.ID, error) {
 	holders, wanted := map[string]job.ID{}, map[string]job.ID{}
 	for _, j := range jobs {
 		if _, second := wanted[j.UniqueKey]; isKeyed(j) && !second {
@@ -342,6 +346,9 @@ func takeKeys(ctx context.Context, s *Store, r runner, jobs []*job.Job) (map[str
 			} else {
 				holders[key] = found[i]
 			}
+		}
+		if own && len(wanted) > 0 && len(taken) > 0 {
+			return nil, errFreed
 		}
 	}
 	return holders, nil

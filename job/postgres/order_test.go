@@ -36,6 +36,16 @@ func (c *deadlockCount) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.T
 func TestKeysAreLockedInOneOrder(t *testing.T) {
 	const keys, rounds = 20, 100
 	type call func(ctx context.Context, s job.Store) error
+	unique := func(opts ...job.EnqueueOption) call {
+		return func(ctx context.Context, s job.Store) error {
+			jobs := make([]*job.Job, keys)
+			for i := range jobs {
+				jobs[i] = newJob(t, append(opts, job.Unique(fmt.Sprint("key ", i)))...)
+			}
+			_, err := s.Insert(ctx, jobs...)
+			return err
+		}
+	}
 	insert := func(reverse bool, delay time.Duration) call {
 		return func(ctx context.Context, s job.Store) error {
 			jobs := make([]*job.Job, keys)
@@ -78,6 +88,8 @@ func TestKeysAreLockedInOneOrder(t *testing.T) {
 		"again":    {backward, apply(job.ActionRetry), applyTo(keys/2, job.ActionCancel)}, // of some jobs that have a key, and others that take theirs
 		"priority": {backward, apply(job.ActionPriority(3))},
 		"run":      {insert(false, time.Millisecond), run},
+		"free":     {unique(), unique(), unique(), run},
+		"replace":  {unique(job.Replace()), unique(job.Replace()), unique(job.Replace()), run},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,7 @@ func (s *Store) Settle(ctx context.Context, session job.Session, given ...job.Ou
 			return err
 		}
 		return s.inTx(ctx, func(r pgxRunner) error {
-			lost, err = settleAll(ctx, s, r, session, o, insertBriefly)
+			lost, err = settleAll(ctx, s, r, session, o, true)
 			return err
 		})
 	})
@@ -97,8 +97,9 @@ func (o outcomes) dueQueues() []string {
 	return queuesOf(due)
 }
 
-// settleAll writes outcomes and their effects on lanes, and inserts the follow-ups of those that are not lost. It needs a transaction.
-func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o outcomes, insert inserter) ([]job.ID, error) {
+// settleAll writes outcomes and their effects on lanes, and inserts the follow-ups of those that are not lost. It needs a transaction, the store's
+// own or the user's.
+func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o outcomes, own bool) ([]job.ID, error) {
 	if len(o.laned) > 0 {
 		if err := settleLanes(ctx, s, r, session, o.laned); err != nil {
 			return nil, err
@@ -109,8 +110,12 @@ func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o o
 		return nil, err
 	}
 	then, err := job.FollowUps(o.given, lost)
-	if err == nil && len(then) > 0 {
-		_, err = insert(ctx, s, r, then)
+	switch {
+	case err != nil || len(then) == 0:
+	case own:
+		_, err = insertBriefly(ctx, s, r, then)
+	default:
+		_, err = insertJobs(ctx, s, r, then, false)
 	}
 	return lost, err
 }

@@ -32,7 +32,7 @@ func (t *ownTx) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err
 		return nil, nil
 	}
 	err = t.do(ctx, "insert jobs", queuesOf(jobs), func(ctx context.Context) error {
-		ids, err = insertJobs(ctx, t.s, t.r, jobs)
+		ids, err = insertJobs(ctx, t.s, t.r, jobs, false)
 		return err
 	})
 	return ids, err
@@ -48,7 +48,7 @@ func (t *ownTx) Settle(ctx context.Context, session job.Session, given ...job.Ou
 		return nil, err
 	}
 	err = t.do(ctx, "settle jobs", append(o.dueQueues(), t.s.laned.freed(o)...), func(ctx context.Context) error {
-		lost, err = settleAll(ctx, t.s, t.r, session, o, insertJobs)
+		lost, err = settleAll(ctx, t.s, t.r, session, o, false)
 		return err
 	})
 	return lost, err

@@ -1,5 +1,5 @@
 -- Finishes those of the jobs $2 with the attempts $3 that the session $1 holds, with the details $4, in the states $5. It returns the jobs that the
--- session does not hold.
+-- session does not hold. Unique keys are locked in order, as inserts do.
 with outcome as materialized (
     select * from unnest($2::uuid[], $3::int[], $4::text[], $5::text[]) o(id, attempt, detail, state)
 ), gone as (
@@ -14,13 +14,16 @@ with outcome as materialized (
         unique_key, args, detail, now(), state, options
     from gone g
     where not exists (select from meanwhile.finished f where f.id = g.id)
+), locked as materialized (
+    select k.key from (select id, unique_key from gone where unique_key is not null order by unique_key) g
+    cross join lateral (select key from meanwhile.unique_keys where key = g.unique_key and id = g.id for update) k
 ), freed as (
     delete from meanwhile.unique_keys k using gone g
-    where g.unique_key is not null and k.key = g.unique_key and k.id = g.id
+    where (select count(*) from locked) > 0 and g.unique_key is not null and k.key = g.unique_key and k.id = g.id
         and (g.unique_for is null or g.created + g.unique_for <= now())
 ), held as (
     update meanwhile.unique_keys k set free_at = g.created + g.unique_for from gone g
-    where g.unique_key is not null and k.key = g.unique_key and k.id = g.id and g.created + g.unique_for > now()
+    where (select count(*) from locked) > 0 and g.unique_key is not null and k.key = g.unique_key and k.id = g.id and g.created + g.unique_for > now()
 ), counted as (
     insert into meanwhile.counts (unfinished, completed, canceled, discarded, queue, kind)
     select -count(*), count(*) filter (where state = 'completed'), count(*) filter (where state = 'canceled'),

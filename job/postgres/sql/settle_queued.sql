@@ -1,5 +1,6 @@
 -- Releases the jobs $2 with the attempts $3 that the session $1 holds, with new fields, due at $9, or after the delay $10, or at once. Those for
--- which a cancel was requested are finished instead. It returns the jobs that the session does not hold.
+-- which a cancel was requested are finished instead, and their unique keys locked in order, as inserts do. It returns the jobs that the session does
+-- not hold.
 with outcome as materialized (
     select * from unnest($2::uuid[], $3::int[], $4::text[], $5::int[], $6::int[], $7::smallint[], $8::text[],
         $9::timestamptz[], $10::interval[])
@@ -23,13 +24,16 @@ with outcome as materialized (
         unique_key, args, detail, now(), 'canceled', options
     from gone where cancel_requested
     on conflict (id) do nothing
+), locked as materialized (
+    select k.key from (select id, unique_key from gone where cancel_requested and unique_key is not null order by unique_key) g
+    cross join lateral (select key from meanwhile.unique_keys where key = g.unique_key and id = g.id for update) k
 ), freed as (
     delete from meanwhile.unique_keys k using gone g
-    where g.cancel_requested and g.unique_key is not null and k.key = g.unique_key and k.id = g.id
+    where (select count(*) from locked) > 0 and g.cancel_requested and g.unique_key is not null and k.key = g.unique_key and k.id = g.id
         and (g.unique_for is null or g.created + g.unique_for <= now())
 ), held as (
     update meanwhile.unique_keys k set free_at = g.created + g.unique_for from gone g
-    where g.cancel_requested and g.unique_key is not null and k.key = g.unique_key and k.id = g.id
+    where (select count(*) from locked) > 0 and g.cancel_requested and g.unique_key is not null and k.key = g.unique_key and k.id = g.id
         and g.created + g.unique_for > now()
 ), counted as (
     insert into meanwhile.counts (unfinished, canceled, queue, kind)
