@@ -35,12 +35,15 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		if err := s.mergeStats(ctx); err != nil {
 			return err
 		}
+		queues, classes := "0", "0"
 		for more := true; more; {
-			m, err := s.runOne(ctx, sweepScript, span(job.StatsPast), span(job.CommandKept), span(job.WorkerKept), span(job.SessionKept), span(job.CronKept), span(job.AuditKept))
+			got, err := s.run(ctx, sweepScript, span(job.StatsPast), span(job.CommandKept), span(job.WorkerKept), span(job.SessionKept), span(job.CronKept),
+				span(job.AuditKept), queues, classes)
 			if err != nil {
 				return err
 			}
-			more = number(m) == 1
+			queues, classes = text(got[1]), text(got[2])
+			more = number(got[0]) == 1 || queues != "" || classes != ""
 		}
 		return nil
 	})

@@ -2,6 +2,9 @@ package redis_test
 
 import (
 	"crypto/rand"
+	"fmt"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -36,4 +39,40 @@ func TestSweep(t *testing.T) {
 			{Name: "too many run", Queue: true, Do: harm(`call('HINCRBY', P .. 'n:default', '', 3)`)},
 		}
 	})
+}
+
+// TestPruneOfManyQueues: no script looks through all of them, for which the server would do nothing else.
+func TestPruneOfManyQueues(t *testing.T) {
+	const queues = 3000
+	server := ownServer(t)
+	s := open(t, "redis://"+server.address())
+	jobs := make([]*job.Job, queues)
+	for i := range jobs {
+		jobs[i] = newJob(t, "kind", job.Queue(fmt.Sprint("q", i)))
+	}
+	if _, err := s.Insert(t.Context(), jobs...); err != nil {
+		t.Fatal(err)
+	}
+	calls := func(command string) int {
+		found := regexp.MustCompile("cmdstat_" + command + `:calls=(\d+)`).FindStringSubmatch(server.do(t, "INFO", "commandstats"))
+		if found == nil {
+			return 0
+		}
+		n, err := strconv.Atoi(found[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	server.do(t, "CONFIG", "RESETSTAT")
+	if _, err := s.Prune(t.Context(), nil, 100); err != nil {
+		t.Fatal(err)
+	}
+	scripts, reads := calls("evalsha")+calls("eval"), calls("lrange")
+	if reads < queues {
+		t.Errorf("%d lists were read, want those of %d queues", reads, queues)
+	}
+	if most := 9 * 400; reads > scripts*most {
+		t.Errorf("%d scripts read %d lists, want at most %d each", scripts, reads, most)
+	}
 }

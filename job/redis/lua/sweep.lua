@@ -1,5 +1,6 @@
 -- Removes other outdated data, a few hundred of each. ARGV: how long stats by span, commands, workers, sessions, crons and entries of the audit log
--- are kept. Returns 1 if there may be more.
+-- are kept; and where to go on among the queues with limits, and among the classes of jobs: "0" at the beginning, "" at the end. Returns 1 if there may be
+-- more of the others, and where to go on.
 local most, more = 200, 0
 evenFull()
 local function old(key, kept, drop)
@@ -27,13 +28,21 @@ old('sessions', tonumber(ARGV[4]), function(session)
 end)
 old('crons', tonumber(ARGV[5]), function(name) call('DEL', P .. 'cron:' .. name) end)
 for _, worker in ipairs(call('ZRANGE', P .. 'seen', 0, most)) do dropOrders(P .. 'orders:' .. worker, tonumber(ARGV[2])) end
-for _, name in ipairs(call('SMEMBERS', P .. 'laned')) do
+-- page returns a few hundred members of a set, and where to go on.
+local function page(key, from)
+  if from == '' then return {}, '' end
+  local found = call('SSCAN', P .. key, from, 'COUNT', most)
+  return found[2], found[1] == '0' and '' or found[1]
+end
+
+local queues, nextQueues = page('laned', ARGV[7])
+for _, name in ipairs(queues) do
   -- If no job has a limit key any more, no claim reads the lanes.
   local q = openQueue(name)
   local key = P .. 'q:' .. name
   if q.limits == none and q.held <= now and call('EXISTS', P .. 'k:' .. name) == 0 then
     if refresh(q) then
-      more = 1
+      nextQueues = ARGV[7]
       saveQueue(q)
     elseif writeLanes() or call('EXISTS', P .. 'l:' .. name, P .. 't:' .. name, P .. 'w:' .. name) == 0 then
       call('SREM', P .. 'laned', name)
@@ -43,6 +52,7 @@ for _, name in ipairs(call('SMEMBERS', P .. 'laned')) do
     end
   end
 end
+local classes, nextClasses = page('classes', ARGV[8])
 -- trim removes items whose jobs no longer wait from the front of the lists of a queue.
 local trimmed = {}
 local function trim(q)
@@ -54,14 +64,14 @@ local function trim(q)
     local n = 0
     while items[n + 1] and not waiting(q, p, ids[n + 1], items[n + 1]) do n = n + 1 end
     if n > 0 then call('LTRIM', key, n, -1) end
-    if n == most then more = 1 end
+    if n == most then nextClasses = ARGV[8] end
   end
 end
 
-for _, class in ipairs(call('SMEMBERS', P .. 'classes')) do
+for _, class in ipairs(classes) do
   local q = string.match(class, '^.-\n(.-)\n')
   if not trimmed[q] then trim(q) end
   if call('ZCARD', P .. 'c:' .. class) == 0 then call('SREM', P .. 'classes', class) end
 end
 done()
-return more
+return { more, nextQueues, nextClasses }
