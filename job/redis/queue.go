@@ -23,16 +23,42 @@ func (s *Store) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 				return err
 			}
 			infos = append(infos, job.QueueInfo{
-				Name: text(row[0]), Paused: text(row[1]) != "", Queued: number(row[2]), Running: number(row[3]), Wait: time.Duration(number(row[4])) * time.Microsecond,
+				Name: text(row[0]), Paused: text(row[1]) != "", Queued: number(row[2]), Running: number(row[3]),
 			})
 		}
 		slices.SortFunc(infos, func(a, b job.QueueInfo) int { return cmp.Compare(a.Name, b.Name) })
-		return nil
+		return s.readWaits(ctx, infos)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return infos, nil
+}
+
+// waitsAtOnce is how many queues one script reads the waits of.
+const waitsAtOnce = 100
+
+// readWaits sets Wait of the queues that have queued jobs.
+func (s *Store) readWaits(ctx context.Context, infos []job.QueueInfo) error {
+	var names []string
+	var at []int
+	for i, info := range infos {
+		if info.Queued > 0 {
+			names, at = append(names, info.Name), append(at, i)
+		}
+	}
+	for len(names) > 0 {
+		n := min(len(names), waitsAtOnce)
+		waits, err := s.run(ctx, waitsScript, names[:n]...)
+		if err != nil {
+			return err
+		}
+		for k := range waits {
+			infos[at[k]].Wait = time.Duration(number(waits[k])) * time.Microsecond
+		}
+		names, at = names[n:], at[n:]
+	}
+	return nil
 }
 
 // Pause stops claims from a queue, or resumes them.

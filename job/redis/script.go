@@ -71,6 +71,7 @@ var (
 	cronsScript     = newScript("crons")
 	cronPauseScript = newScript("cron_pause")
 	queuesScript    = newScript("queues")
+	waitsScript     = newScript("waits")
 	countsScript    = newScript("counts")
 	pauseScript     = newScript("pause")
 	limitsSetScript = newScript("limits_set")

@@ -41,8 +41,8 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// TestPruneOfManyQueues: no script looks through all of them, for which the server would do nothing else.
-func TestPruneOfManyQueues(t *testing.T) {
+// TestManyQueues: no script looks through all of them, for which the server would do nothing else.
+func TestManyQueues(t *testing.T) {
 	const queues = 3000
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
@@ -64,15 +64,26 @@ func TestPruneOfManyQueues(t *testing.T) {
 		}
 		return n
 	}
-	server.do(t, "CONFIG", "RESETSTAT")
-	if _, err := s.Prune(t.Context(), nil, 100); err != nil {
-		t.Fatal(err)
-	}
-	scripts, reads := calls("evalsha")+calls("eval"), calls("lrange")
-	if reads < queues {
-		t.Errorf("%d lists were read, want those of %d queues", reads, queues)
-	}
-	if most := 9 * 400; reads > scripts*most {
-		t.Errorf("%d scripts read %d lists, want at most %d each", scripts, reads, most)
+	for name, call := range map[string]func() error{
+		"Prune": func() error { _, err := s.Prune(t.Context(), nil, 100); return err },
+		"Queues": func() error {
+			found, err := s.Queues(t.Context())
+			if len(found) != queues || found[0].Wait == 0 || found[queues-1].Wait == 0 {
+				t.Errorf("%d queues, the first of which is %+v", len(found), found[0])
+			}
+			return err
+		},
+	} {
+		server.do(t, "CONFIG", "RESETSTAT")
+		if err := call(); err != nil {
+			t.Fatal(err)
+		}
+		scripts, reads := calls("evalsha")+calls("eval"), calls("lrange")
+		if reads < queues {
+			t.Errorf("%s: %d lists were read, want those of %d queues", name, reads, queues)
+		}
+		if most := 9 * 400; reads > scripts*most {
+			t.Errorf("%s: %d scripts read %d lists, want at most %d each", name, scripts, reads, most)
+		}
 	}
 }
