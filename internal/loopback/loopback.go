@@ -53,7 +53,7 @@ func CheckSender(r *http.Request) error {
 	return nil
 }
 
-// IsUnixSocket reports whether a request with this RemoteAddr came by a Unix socket, whose far side has no address.
+// IsUnixSocket reports whether a request with this RemoteAddr came over a Unix socket, whose clients have no address.
 func IsUnixSocket(remoteAddr string) bool { return remoteAddr == "" || remoteAddr == "@" }
 
 // isLoopbackPort wants the port, too: an address without one was put there by a handler that believes some header.
