@@ -4,7 +4,7 @@ package goroutine
 
 import "unsafe"
 
-// linked says that the functions below can be reached. The build tags name the versions of Go they were tested with.
+// linked reports that the functions below can be reached. The build tags name the versions of Go that they were tested with.
 const linked = true
 
 // stackRecord is laid out as the runtime's internal/profilerecord.StackRecord.

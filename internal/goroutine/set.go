@@ -10,9 +10,8 @@ import (
 // A Label is a key and a value, laid out as runtime/pprof has them.
 type Label struct{ Key, Value string }
 
-// A Set is a profiler label set. Its address identifies who made it, so there is one for each task and it is never used
-// again. It must not point at the task: goroutines that inherit the set would keep the task from being collected, and what
-// the task can reach from counting as leaked.
+// A Set is a profiler label set. Its address identifies the task that made it, so each task has a set of its own, which is never reused. It must not
+// point to the task: goroutines that inherit the set would keep the task from being collected, and what the task can reach from counting as leaked.
 type Set struct {
 	list []Label // sorted by key, as runtime/pprof wants it
 }
@@ -32,12 +31,12 @@ func (s *Set) Labels() []Label { return s.list }
 
 // Key is what runtime/pprof asks a context for its labels with.
 var Key = func() any {
-	p := keyProbe{key: new(byte)} // which nobody else has, if it does not ask
+	p := keyProbe{key: new(byte)} // a key that no other context has, in case that it does not ask
 	_, _ = pprof.Label(&p, "")
 	return p.key
 }()
 
-// keyProbe is a context that remembers what it was asked for.
+// keyProbe is a context that remembers the key that it was asked for.
 type keyProbe struct {
 	context.Context
 	key any
@@ -48,11 +47,11 @@ func (p *keyProbe) Value(key any) any {
 	return nil
 }
 
-// valueType is that of runtime/pprof's pointer to a label set, with which a context answers [Key].
+// valueType is the type of runtime/pprof's pointer to a label set, the value that contexts have for [Key].
 var valueType = reflect.TypeOf(pprof.WithLabels(context.Background(), pprof.Labels("a", "b")).Value(Key))
 
-// Exact reports whether goroutines can be told apart by their label sets, as far as is known without a snapshot. It never
-// changes while the program runs.
+// Exact reports whether goroutines can be identified by their label sets, as far as that is known without a snapshot. It never changes while the
+// program runs.
 var Exact = linked && knownLayout()
 
 // knownLayout reports whether a Set is laid out as runtime/pprof's own.
@@ -101,8 +100,7 @@ func innermost(t reflect.Type) reflect.Type {
 // restores the set itself afterwards. It may be called only where [Exact] is true.
 func (s *Set) Value() any { return reflect.NewAt(valueType.Elem(), unsafe.Pointer(s)).Interface() }
 
-// ValueOf returns what identifies the labels that ctx carries: what it answers [Key] with; nil for none. An answer that is not
-// runtime/pprof's is none.
+// ValueOf returns what identifies the labels of ctx: its value for [Key], or nil if there is none, or it is not of runtime/pprof's type.
 func ValueOf(ctx context.Context) any {
 	value := ctx.Value(Key)
 	if value == nil || reflect.TypeOf(value) != valueType {
@@ -111,8 +109,7 @@ func ValueOf(ctx context.Context) any {
 	return value
 }
 
-// LabelsOf returns the labels that [ValueOf] has identified, sorted by key, in a list of the caller's own. It asks no context of
-// a user's.
+// LabelsOf returns the labels that [ValueOf] identified, sorted by key, in a new list. It calls no context of a user's.
 func LabelsOf(value any) []Label {
 	var list []Label
 	pprof.ForLabels(valueContext{context.Background(), value}, func(key, value string) bool {
@@ -122,7 +119,7 @@ func LabelsOf(value any) []Label {
 	return list
 }
 
-// valueContext is a context that carries nothing but labels.
+// valueContext is a context that has nothing but labels.
 type valueContext struct {
 	context.Context
 	labels any
@@ -135,8 +132,8 @@ func (c valueContext) Value(key any) any {
 	return nil
 }
 
-// An Address is that of the label set that a goroutine has; the zero value stands for none. Two are equal when they are of
-// the same set. It keeps the set from being collected.
+// An Address is the address of a goroutine's label set; the zero value is that of none. Two are equal if they are of the same set. It keeps the set
+// from being collected.
 type Address struct{ set unsafe.Pointer }
 
 // Address returns the address of s.

@@ -9,8 +9,7 @@ import (
 	"unsafe"
 )
 
-// Set gives the running goroutine the label set s. It may be called only where [Exact] is true, as may Current and
-// [Address.Restore].
+// Set gives the running goroutine the label set s. Set, Current and [Address.Restore] may be called only where [Exact] is true.
 func (s *Set) Set() { setLabels(unsafe.Pointer(s)) }
 
 // Current returns the address of the running goroutine's label set.
@@ -28,9 +27,9 @@ type Record struct {
 // MaxDepth is how many calls of a stack a snapshot has at most, unless GODEBUG sets profstackdepth.
 const MaxDepth = 128
 
-// Snapshot calls f with what each goroutine of the process does at one moment, or returns false when their label sets
-// cannot be told on this version of Go. The records are valid until f returns. It stops the world twice for some
-// microseconds, not while it goes from one goroutine to the next: each of them is recorded before it runs again.
+// Snapshot calls f with what each goroutine of the process does at one moment. It returns false if the addresses of label sets are unknown on this
+// version of Go. The records are valid until f returns. It stops the world twice for some microseconds, but not while it goes from one goroutine to
+// the next: each of them is recorded before it runs again.
 func Snapshot(f func([]Record)) bool {
 	if !Exact || tested.Load() == untruthful {
 		return false
@@ -48,7 +47,7 @@ func Snapshot(f func([]Record)) bool {
 	return ok
 }
 
-// buffers keeps what the last snapshot was read into, for the next one.
+// buffers has the buffers of the last snapshot, for the next one.
 var buffers sync.Pool
 
 type buffer struct {
@@ -74,15 +73,14 @@ func (b *buffer) read() []Record {
 	}
 }
 
-// clear lets go of the stacks and label sets.
+// clear drops the stacks and label sets.
 func (b *buffer) clear() {
 	clear(b.stacks)
 	clear(b.labels)
 	clear(b.records)
 }
 
-// tested is what the first snapshot has found out: whether it shows the label set of the goroutine that takes it, with that
-// goroutine's stack.
+// tested is what the first snapshot found out: whether it has the label set of the goroutine that takes it, with that goroutine's stack.
 var tested atomic.Int32
 
 const (
@@ -91,7 +89,7 @@ const (
 	untruthful
 )
 
-// readTested returns false when snapshots are not truthful.
+// readTested returns false if snapshots cannot be trusted.
 func (b *buffer) readTested() (records []Record, ok bool) {
 	if tested.Load() == truthful {
 		return b.read(), true

@@ -4,7 +4,7 @@ package goroutine
 
 import "unsafe"
 
-// linked says that the functions of the runtime are not used with this version of Go; none of those below is called.
+// linked reports that the functions of the runtime are not used with this version of Go; none of those below is called.
 const linked = false
 
 type stackRecord struct{ stack []uintptr }
