@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// Shown is what stands in the place of a hidden value.
+// Shown replaces a hidden value.
 const Shown = "•••"
 
-// Default are the names that are hidden where nobody says otherwise.
+// Default has the names that are hidden unless others are given.
 var Default = []string{
 	"password", "passwd", "passphrase", "secret", "client_secret", "token", "access_token", "refresh_token", "id_token",
 	"authorization", "api_key", "private_key", "secret_key", "access_key", "cookie", "set_cookie", "credentials",
@@ -22,8 +22,8 @@ var Default = []string{
 // A Mask hides the values of fields with some names, regardless of case, "-" and "_". The zero value hides nothing.
 type Mask struct {
 	names map[string]bool
-	plain bool           // they are ASCII letters and digits
-	text  *regexp.Regexp // a name, what joins it to its value, the value
+	plain bool           // all names are ASCII letters and digits
+	text  *regexp.Regexp // matches a name, what joins it to its value, and the value
 }
 
 // New makes a mask.
@@ -50,7 +50,7 @@ func New(names []string) *Mask {
 	return m
 }
 
-// fold makes names the same that differ only in case, "-" and "_".
+// fold makes names equal that differ only in case, "-" and "_".
 func fold(name string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 }
@@ -58,7 +58,7 @@ func fold(name string) string {
 // Hides reports whether fields of this name are hidden.
 func (m *Mask) Hides(name string) bool { return m.names[fold(name)] }
 
-// HidesIn reports whether a text is JSON in which a field is hidden, at any depth.
+// HidesIn reports whether a text is JSON with a field that is hidden, at any depth.
 func (m *Mask) HidesIn(text string) bool {
 	var value any
 	return json.Unmarshal([]byte(text), &value) == nil && m.hidesIn(value)
@@ -78,7 +78,7 @@ func (m *Mask) hidesIn(value any) bool {
 	return false
 }
 
-// Text hides values in a text where they stand behind their name.
+// Text hides values in a text that follow their name.
 func (m *Mask) Text(text string) string {
 	if m.text == nil {
 		return text
@@ -92,8 +92,8 @@ func (m *Mask) Text(text string) string {
 	return text[:from] + m.text.ReplaceAllString(text[from:], "${1}"+Shown)
 }
 
-// mayHide returns from where on a name may stand before what joins it to its value, with the byte before it, or -1. It costs a fraction of the
-// expression, which few texts match, and those near their end: a page has a thousand of them.
+// mayHide returns the offset from which on a text may have a hidden name, the byte before it included, or -1 if it has none. It costs a fraction of
+// the expression, which few texts match, and those near their end: a page has a thousand of them.
 func (m *Mask) mayHide(text string) int {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -116,7 +116,7 @@ func (m *Mask) mayHide(text string) int {
 	return -1
 }
 
-// endsIn returns where the folded name begins in which a text of ASCII ends, or -1.
+// endsIn returns the offset of a folded name at the end of an ASCII text, or -1.
 func endsIn(text, name string) int {
 	i := len(text)
 	for name != "" {
@@ -138,8 +138,8 @@ func endsIn(text, name string) int {
 	return i
 }
 
-// JSON hides values in JSON, at any depth. Fields keep their order and numbers their digits. What is no JSON becomes a string of it,
-// with values hidden as in a text.
+// JSON hides values in JSON, at any depth. Fields keep their order, and numbers their digits. Text that is not JSON becomes a JSON string, with
+// values hidden as by Text.
 func (m *Mask) JSON(text []byte) json.RawMessage {
 	if len(m.names) == 0 || len(text) == 0 {
 		return text
@@ -153,7 +153,7 @@ func (m *Mask) JSON(text []byte) json.RawMessage {
 	return out.Bytes()
 }
 
-// Map hides values in a map of names and texts, and returns a copy.
+// Map returns a copy of a map of names and texts with values hidden.
 func (m *Mask) Map(fields map[string]string) map[string]string {
 	masked := make(map[string]string, len(fields))
 	for name, value := range fields {

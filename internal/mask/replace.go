@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Replace copies JSON. For each field, at any depth, with gets the names of the fields that lead to it and its own, and may return a text
-// that takes the place of its value. Fields keep their order and numbers their digits. It fails when text is not one JSON value.
+// Replace copies JSON. For each field, at any depth, it calls with with the names of the fields that lead to it, and its own; with may return a text
+// that replaces the value. Fields keep their order, and numbers their digits. It fails if text is not a single JSON value.
 func Replace(text []byte, with func(path []string) (string, bool)) (json.RawMessage, error) {
 	c := copier{in: json.NewDecoder(bytes.NewReader(text)), with: with}
 	c.in.UseNumber()
@@ -25,7 +25,7 @@ type copier struct {
 	in   *json.Decoder
 	out  bytes.Buffer
 	with func(path []string) (string, bool)
-	path []string // to the value that is copied
+	path []string // names of the fields that lead to the current value
 }
 
 // value copies the next value.
@@ -68,7 +68,7 @@ func (c *copier) field() error {
 	}
 	scalar(&c.out, name)
 	c.out.WriteByte(':')
-	c.path = append(c.path, name.(string)) // the decoder gives nothing else there
+	c.path = append(c.path, name.(string)) // the decoder returns only strings here
 	defer func() { c.path = c.path[:len(c.path)-1] }()
 	text, replaced := c.with(c.path)
 	if !replaced {
@@ -87,5 +87,5 @@ func scalar(out *bytes.Buffer, value any) {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(value)
-	out.Truncate(out.Len() - 1) // the line break
+	out.Truncate(out.Len() - 1) // the line break of the encoder
 }

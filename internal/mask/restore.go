@@ -8,10 +8,10 @@ import (
 	"reflect"
 )
 
-// Restore puts the values of original in the places of text, which is JSON, where the value of a hidden field is still [Shown]: text is what JSON
-// showed of original, with changes. Where nothing was restored, text is returned as it is. It is an error where original has no such field; in an
-// element of an array that has changed in anything but hidden fields, since nothing else says which element it was; and when text has a URL
-// of a server that original has not, which might be sent a value that its author cannot see.
+// Restore puts hidden values back into text: JSON that was made of original with [JSON], and then edited. Each field that is still [Shown] gets its
+// value of original. If there is none, text is returned as it is. It is an error if original has no such field; if the field is in an element of an
+// array in which anything but hidden fields has changed, since it is unknown which element it was; and if text has a URL with a server that original
+// does not have: a value could be sent there that the author of the text must not see.
 func (m *Mask) Restore(text, original json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Contains(text, []byte(Shown)) {
 		return text, nil
@@ -92,7 +92,7 @@ func (m *Mask) restore(given, before any) (restored bool, err error) {
 	return restored, nil
 }
 
-// shown returns the name of a field in a value that is still Shown.
+// shown returns the name of a field in a value that is still [Shown], or "".
 func (m *Mask) shown(value any) (name string, found bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -114,7 +114,7 @@ func (m *Mask) shown(value any) (name string, found bool) {
 	return "", false
 }
 
-// without returns a value without its hidden fields.
+// without returns a copy of a value without its hidden fields.
 func (m *Mask) without(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

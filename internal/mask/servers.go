@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// servers returns those of all strings in a value that are URLs.
+// servers returns the servers of all URLs among the strings of a value.
 func servers(value any) map[string]bool {
 	found := map[string]bool{}
 	var add func(any)
