@@ -1,5 +1,5 @@
-// Package push posts batches to servers over HTTP, for the outputs of logs. What it returns never has a secret in it: neither
-// the password of a URL nor a header.
+// Package push posts batches to servers over HTTP, for the outputs of logs. Its errors and texts never contain a secret: neither the password of a
+// URL nor a header.
 package push
 
 import (
@@ -19,23 +19,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/retryafter"
 )
 
-// Config is how a server is reached.
+// Config is how to reach a server.
 type Config struct {
-	Header http.Header // of each request, such as Authorization
-	TLS    *tls.Config // nil: certificates are checked as the system does
-	Gzip   bool        // whether bodies are compressed
+	Header http.Header // sent with each request, such as Authorization
+	TLS    *tls.Config // nil: certificates are checked by the system's roots
+	Gzip   bool        // compress bodies
 }
 
-// A Client posts to one server. Its methods may be called at once.
+// A Client posts to one server. Its methods may be called by many goroutines at once.
 type Client struct {
-	base   *url.URL // without the user
+	base   *url.URL // without user and password
 	config Config
 	http   *http.Client
 }
 
 const maxAnswer = 8 << 20 // bytes of an answer that are read
 
-// New makes a client for the server at a URL. A user and password in it become a header.
+// New makes a client for the server at a URL. A user and password in the URL are sent as a header.
 func New(address string, c Config) (*Client, error) {
 	base, err := url.Parse(address)
 	if err != nil { // whose text quotes the URL
@@ -60,22 +60,22 @@ func New(address string, c Config) (*Client, error) {
 	transport.MaxIdleConnsPerHost = 16
 	return &Client{base: base, config: c, http: &http.Client{
 		Transport: transport,
-		// Elsewhere than to where they were meant to go, neither records nor passwords go.
+		// Do not follow redirects: records and passwords go only where they were meant to go.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// String returns where it posts to, for people.
+// String returns the address, for people.
 func (c *Client) String() string { return c.base.Host }
 
-// Base returns the path of the URL that it was made with, without a slash at its end.
+// Base returns the path of the URL, without a slash at its end.
 func (c *Client) Base() string { return strings.TrimSuffix(c.base.Path, "/") }
 
 // Close closes connections that are not in use.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Post posts a body to a path of the server, with a query beside that of its URL, and returns the answer: its first 8 MiB. What is not a status from 200 to 299, is a
-// [*StatusError]; it has a method RetryAfter when the server said when to come back.
+// Post posts a body to a path of the server, with a query in addition to that of its URL. It returns up to 8 MiB of the answer. For a status outside
+// of 200 to 299 it returns a [*StatusError], which has a method RetryAfter if the server said when to try again.
 func (c *Client) Post(ctx context.Context, path, query, contentType string, body []byte) (answer []byte, err error) {
 	where := *c.base
 	where.Path, where.RawPath, where.RawQuery = path, "", strings.Trim(where.RawQuery+"&"+query, "&")
@@ -87,7 +87,7 @@ func (c *Client) Post(ctx context.Context, path, query, contentType string, body
 		defer buffers.Put(packed)
 		packed.Reset()
 		compress(packed, body)
-		body = bytes.Clone(packed.Bytes()) // the transport may read it after it returned
+		body = bytes.Clone(packed.Bytes()) // the transport may still read it after it has returned
 		request.Header.Set("Content-Encoding", "gzip")
 	}
 	request.ContentLength = int64(len(body))
@@ -131,7 +131,7 @@ func compress(to *bytes.Buffer, body []byte) {
 	_ = w.Close()
 }
 
-// A StatusError is an answer that is no success.
+// A StatusError is an answer whose status is an error.
 type StatusError struct {
 	Host   string
 	Status int
@@ -142,8 +142,8 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s answers %d %s: %s", e.Host, e.Status, http.StatusText(e.Status), e.Answer)
 }
 
-// Refused reports whether the same body will never be taken: it is no good (400, 422) or too large (413). What a change on
-// the other side can mend, such as a wrong password, is not refused.
+// Refused reports whether the same body will always be refused: it is invalid (400, 422) or too large (413). A wrong password, for example, can be
+// fixed at the server, and is not a refusal.
 func (e *StatusError) Refused() bool {
 	return e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity || e.Status == http.StatusRequestEntityTooLarge
 }
@@ -154,7 +154,7 @@ func Refused(err error) bool {
 	return ok && status.Refused()
 }
 
-// A later is an error after which the server wants to be left alone for a while.
+// A later is an error with the time after which the server accepts requests again.
 type later struct {
 	error
 	after time.Duration
@@ -163,7 +163,7 @@ type later struct {
 func (e *later) Unwrap() error             { return e.error }
 func (e *later) RetryAfter() time.Duration { return e.after }
 
-// Shorten makes a text of what a server said that is safe to show: without control characters, and short.
+// Shorten makes an answer of a server safe to show: short, and without control characters.
 func Shorten(answer []byte) string {
 	const most = 300
 	text := strings.ToValidUTF8(string(answer[:min(len(answer), most)]), "")
