@@ -12,27 +12,27 @@ func IsFrameError(err error) bool {
 	return errors.Is(err, ErrBody) || errors.Is(err, ErrSize) || errors.Is(err, ErrChecksum)
 }
 
-// A Frame is one that was read. Its body lies in room, which whoever is done with it gives back.
+// A Frame is a frame that was read. Its body is in a buffer, which is given back after use.
 type Frame struct {
 	Kind byte
 	Body []byte
 	Room []byte
 }
 
-// A Reader reads frames. What a read that failed has got of one stays with it.
+// A Reader reads frames. After an error, what it has read of a frame is kept.
 type Reader struct {
 	r   io.Reader
-	buf []byte // read, not yet taken: buf[:n]
+	buf []byte // buf[:n] was read, but not used yet
 	n   int
 
 	head [HeadSize]byte
-	body []byte // of the frame that is being read, with room for it; nil when its head is not whole
-	got  int    // of it
+	body []byte // of the current frame, with space for all of it; nil if its head is incomplete
+	got  int    // how much of it was read
 }
 
 func NewReader(r io.Reader) *Reader { return &Reader{r: r, buf: make([]byte, 4<<10)} }
 
-// ReadMagic takes the beginning of a connection.
+// ReadMagic reads the beginning of a connection.
 func (f *Reader) ReadMagic() error {
 	for f.n < len(Magic) {
 		if string(f.buf[:f.n]) != Magic[:f.n] {
@@ -63,7 +63,7 @@ func (f *Reader) take(n int) {
 	f.n -= n
 }
 
-// Next reads a frame. It calls begun when it has to wait for the rest of one. io.EOF comes between frames only.
+// Next reads a frame. It calls begun when it has to wait for the rest of one. It returns io.EOF only between frames.
 func (f *Reader) Next(begun func() error) (Frame, error) {
 	if f.body == nil {
 		for called := false; f.n < HeadSize; {
@@ -91,7 +91,7 @@ func (f *Reader) Next(begun func() error) (Frame, error) {
 	return f.finish(begun)
 }
 
-// begin makes room for the body, no more than what a connection may cost before it has sent anything.
+// begin allocates a body, at first no larger than a connection may cost before it has sent anything.
 func (f *Reader) begin(size int) {
 	f.body = TakeBuffer(min(size, trusted))
 	f.got = copy(f.body[:min(size, trusted)], f.buf[:f.n])
@@ -108,7 +108,7 @@ func (f *Reader) finish(begun func() error) (Frame, error) {
 		}
 	}
 	for f.got < size {
-		if f.got == len(f.body) { // twice as much, now that so much has come
+		if f.got == len(f.body) { // twice as large, now that this much has arrived
 			larger := TakeBuffer(min(size, 2*f.got))
 			copy(larger, f.body)
 			GiveBuffer(f.body)
@@ -129,7 +129,7 @@ func (f *Reader) finish(begun func() error) (Frame, error) {
 	return done, Check(f.head[:], body)
 }
 
-// Rest returns what was read and not taken.
+// Rest returns what was read and not used.
 func (f *Reader) Rest() []byte {
 	if f.body == nil {
 		return f.buf[:f.n]
@@ -137,8 +137,8 @@ func (f *Reader) Rest() []byte {
 	return append(append(append([]byte(nil), f.head[:]...), f.body[:f.got]...), f.buf[:f.n]...)
 }
 
-// Restore has a reader that has read nothing go on where another one was, whose rest this is. What was read of a frame may be more
-// than the small buffer has room for: the buffer grows once, by what there is.
+// Restore makes a new reader continue where another one stopped, which returned this rest. The rest of a frame may be larger than the small buffer,
+// which then grows once.
 func (f *Reader) Restore(rest []byte) error {
 	if len(rest) > maxData+len(f.buf) {
 		return ErrSize
@@ -150,7 +150,7 @@ func (f *Reader) Restore(rest []byte) error {
 	return nil
 }
 
-// buffers are kept by size, so that a small frame does not hold the room of a large one.
+// buffers are pooled by size, so that a small frame does not hold a large buffer.
 var buffers [len(bufferSizes)]sync.Pool
 
 var bufferSizes = [...]int{1 << 10, 16 << 10, 64 << 10, 512 << 10, maxData}
@@ -168,7 +168,7 @@ func TakeBuffer(size int) []byte {
 	return make([]byte, size)
 }
 
-// GiveBuffer gives one back that nobody uses any more.
+// GiveBuffer returns a buffer that is no longer used to the pool.
 func GiveBuffer(b []byte) {
 	for i, s := range bufferSizes {
 		if cap(b) == s {
