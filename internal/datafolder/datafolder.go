@@ -6,16 +6,16 @@ import (
 	"os"
 )
 
-// A FolderLock is held by who has locked a folder, see [Lock].
+// A FolderLock is the lock of a folder, see [Lock].
 type FolderLock struct{ file *os.File }
 
-// Close lets the folder go.
+// Close unlocks the folder.
 func (l *FolderLock) Close() error { return errors.Join(unlock(l.file), l.file.Close()) }
 
-// ErrLocked is what [Lock] returns when another process, or another part of this one, has the folder.
+// ErrLocked is the error of [Lock] if another process, or another part of this one, holds the lock.
 var ErrLocked = errors.New("another process has it")
 
-// Sync brings the names in a folder to disk, where the system can.
+// Sync brings the names in a folder to disk, if the system can.
 func Sync(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {

@@ -6,13 +6,12 @@ import (
 	"path/filepath"
 )
 
-// A Disk is where files are changed. The zero Disk is that of the system; a test's fails, or stops at a step as if the process had been
-// killed.
+// A Disk is where files are changed. The zero Disk is the system's. In tests a Disk can fail, or stop at a step as if the process had been killed.
 type Disk struct {
-	Before func(op, path string) error // called before each step, which fails with its error; nil, but in tests
+	Before func(op, path string) error // called before each step, which fails with its error; nil except in tests
 }
 
-// Temporary ends the names of files that are not whole yet.
+// Temporary is the suffix of files that are not complete yet.
 const Temporary = ".tmp"
 
 func (d *Disk) check(op, path string) error {
@@ -22,7 +21,7 @@ func (d *Disk) check(op, path string) error {
 	return d.Before(op, path)
 }
 
-// Create makes a file, or empties it.
+// Create creates a file, or truncates it.
 func (d *Disk) Create(path string) (*os.File, error) {
 	if err := d.check("create", path); err != nil {
 		return nil, err
@@ -30,17 +29,17 @@ func (d *Disk) Create(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 }
 
-// WriteAt writes all of b at an offset. When it fails, some of it may have been written.
+// WriteAt writes all of b at an offset. After an error, a part may have been written.
 func (d *Disk) WriteAt(f *os.File, b []byte, off int64) error {
 	if err := d.check("write", f.Name()); err != nil {
-		_, _ = f.WriteAt(b[:len(b)/2], off) // a disk that gets full takes a part
+		_, _ = f.WriteAt(b[:len(b)/2], off) // a disk that runs full takes a part
 		return err
 	}
 	_, err := f.WriteAt(b, off)
 	return err
 }
 
-// Sync brings a file's data to disk, and as much of what is known about the file as is needed to read it.
+// Sync brings a file's data to disk, and the metadata that is needed to read it.
 func (d *Disk) Sync(f *os.File) error {
 	if err := d.check("sync", f.Name()); err != nil {
 		return err
@@ -48,7 +47,7 @@ func (d *Disk) Sync(f *os.File) error {
 	return syncData(f)
 }
 
-// Truncate cuts a file off at a size.
+// Truncate cuts a file to a size.
 func (d *Disk) Truncate(f *os.File, size int64) error {
 	if err := d.check("truncate", f.Name()); err != nil {
 		return err
@@ -56,7 +55,7 @@ func (d *Disk) Truncate(f *os.File, size int64) error {
 	return f.Truncate(size)
 }
 
-// Rename renames a file, in place of another if there is one.
+// Rename renames a file, and replaces another one of that name.
 func (d *Disk) Rename(from, to string) error {
 	if err := d.check("rename", to); err != nil {
 		return err
@@ -72,7 +71,7 @@ func (d *Disk) Remove(path string) error {
 	return os.Remove(path)
 }
 
-// Mkdir makes a folder if it is not there, so that a loss of power does not take it.
+// Mkdir creates a folder unless it exists, so that it survives a power failure.
 func (d *Disk) Mkdir(path string) error {
 	if err := d.check("mkdir", path); err != nil {
 		return err
@@ -86,7 +85,7 @@ func (d *Disk) Mkdir(path string) error {
 	return d.SyncFolder(filepath.Dir(path))
 }
 
-// SyncFolder brings the names in a folder to disk, where the system can.
+// SyncFolder brings the names in a folder to disk, if the system can.
 func (d *Disk) SyncFolder(path string) error {
 	if err := d.check("syncdir", path); err != nil {
 		return err
@@ -104,7 +103,7 @@ func (d *Disk) WriteFile(path string, data []byte) error {
 	if err == nil {
 		err = d.Sync(f)
 	}
-	if err := errors.Join(err, f.Close()); err != nil { // not every system renames a file that is open
+	if err := errors.Join(err, f.Close()); err != nil { // some systems cannot rename a file that is open
 		return err
 	}
 	if err := d.Rename(path+Temporary, path); err != nil {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Lock locks a folder by a file that cannot be removed or made again while it is open, as on Windows.
+// Lock locks a folder for one process that writes, with a file that cannot be removed or replaced while it is open, as on Windows.
 func Lock(dir string) (*FolderLock, error) {
 	path := filepath.Join(dir, "lock")
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -17,8 +17,8 @@ func Lock(dir string) (*FolderLock, error) {
 	return newLock(os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600))
 }
 
-// LockShared locks a folder against those who write, until it is closed. It does not detect one who writes already: whoever starts the
-// processes has to. The folder has been locked before.
+// LockShared locks a folder against writers, until it is closed. It does not detect a process that writes already: the caller has to make sure that
+// there is none. The folder must have been locked before.
 func LockShared(dir string) (*FolderLock, error) { return newLock(os.Open(filepath.Join(dir, "lock"))) }
 
 func newLock(f *os.File, err error) (*FolderLock, error) {
@@ -28,4 +28,4 @@ func newLock(f *os.File, err error) (*FolderLock, error) {
 	return &FolderLock{f}, nil
 }
 
-func unlock(*os.File) error { return nil } // to close it is enough
+func unlock(*os.File) error { return nil } // closing the file is enough

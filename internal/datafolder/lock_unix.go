@@ -10,12 +10,12 @@ import (
 	"syscall"
 )
 
-// Lock locks a folder for one who writes in it, until it is closed or the process ends.
+// Lock locks a folder for one process that writes in it, until it is closed or the process ends.
 func Lock(dir string) (*FolderLock, error) {
 	return lock(dir, os.O_RDWR|os.O_CREATE, syscall.LOCK_EX)
 }
 
-// LockShared locks a folder for one of several who only read in it, and so against those who write. The folder has been locked before.
+// LockShared locks a folder for one of several readers, and so against writers. The folder must have been locked before.
 func LockShared(dir string) (*FolderLock, error) { return lock(dir, os.O_RDONLY, syscall.LOCK_SH) }
 
 func lock(dir string, flag, how int) (*FolderLock, error) {
@@ -31,7 +31,7 @@ func lock(dir string, flag, how int) (*FolderLock, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
-	// Who had it before may have removed the file between opening and locking.
+	// The previous holder may have removed the file between opening and locking.
 	ours, err := f.Stat()
 	if err == nil {
 		var there os.FileInfo
@@ -46,7 +46,7 @@ func lock(dir string, flag, how int) (*FolderLock, error) {
 	return &FolderLock{f}, nil
 }
 
-// unlock lets the folder go at once: to close the file is not enough while a process that is being started has a copy of it.
+// unlock unlocks the folder at once: closing the file is not enough while a process that is being started has a copy of it.
 func unlock(f *os.File) error {
 	return os.NewSyscallError("flock "+f.Name(), syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
 }

@@ -6,7 +6,7 @@ import "os"
 
 func syncData(f *os.File) error { return f.Sync() }
 
-// syncFolder leaves out what not every system can: some cannot sync a folder.
+// syncFolder ignores errors, since some systems cannot sync a folder.
 func syncFolder(f *os.File) error {
 	_ = f.Sync()
 	return nil
