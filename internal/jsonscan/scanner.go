@@ -1,25 +1,25 @@
-// Package jsonscan reads JSON where it lies, without allocating. It is the only tokenizer beside encoding/json: for input that has to be read
-// fast, or whose values are taken apart before they are decoded.
+// Package jsonscan reads JSON in place, without allocating. It is the only tokenizer beside encoding/json: for input that has to be read fast, or
+// whose values are divided before they are decoded.
 //
-// It accepts what RFC 8259 does, and in strings what is not allowed there, but found in logs: control characters, and bytes that are
-// no UTF-8, come out as they are. Who keeps them repairs them. Of an escaped surrogate without its other half comes U+FFFD, as from
-// encoding/json. Names of objects may repeat.
+// It accepts what RFC 8259 allows and, in strings, what is not allowed but found in logs: it returns control characters, and bytes that are not
+// UTF-8, as they are, and its callers repair those that they keep. An escaped surrogate without its other half becomes U+FFFD, as in encoding/json.
+// Names of objects may repeat.
 //
-// It has no limit of its own for sizes, as what it reads is in memory; and for nesting the one that a caller of [Scanner.Skip] gives.
+// It does not limit sizes, as its input is in memory. The nesting is limited by the callers of [Scanner.Skip].
 package jsonscan
 
 import "errors"
 
-// A Scanner goes through a text, token by token.
+// A Scanner reads a text token by token.
 type Scanner struct {
 	data []byte
 	at   int
 }
 
-// New returns a scanner at the beginning of a text.
+// New returns a scanner for a text.
 func New(text []byte) Scanner { return Scanner{data: text} }
 
-// Errors of what is read. ErrNesting is that of values in too many others.
+// Errors of invalid input. ErrNesting is the error of values that are nested too deeply.
 var (
 	ErrNesting = errors.New("too many objects in objects")
 
@@ -34,10 +34,10 @@ var (
 // Offset returns how many bytes were read.
 func (s *Scanner) Offset() int { return s.at }
 
-// Since returns what was read from an offset on.
+// Since returns the text from an offset up to the current one.
 func (s *Scanner) Since(from int) []byte { return s.data[from:s.at] }
 
-// AtEnd reports whether all was read.
+// AtEnd reports whether the whole text was read.
 func (s *Scanner) AtEnd() bool { return s.at >= len(s.data) }
 
 // Peek returns the next byte, 0 at the end.
@@ -57,7 +57,7 @@ func (s *Scanner) Take(c byte) bool {
 	return false
 }
 
-// Space reads white space, if there is any. Mostly there is none, which costs no call.
+// Space skips white space. Usually there is none, which costs no call.
 func (s *Scanner) Space() {
 	if s.at < len(s.data) && s.data[s.at] <= ' ' {
 		s.spaces()
@@ -73,7 +73,7 @@ func (s *Scanner) spaces() {
 // IsSpace reports whether a byte is white space of JSON.
 func IsSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// Empty reports whether an object without fields comes next.
+// Empty reports whether an empty object comes next.
 func (s *Scanner) Empty() bool {
 	at := s.at + 1
 	for at < len(s.data) && IsSpace(s.data[at]) {
@@ -91,7 +91,7 @@ func (s *Scanner) Word(word string) bool {
 	return true
 }
 
-// Number reads a number. It returns nil when none comes next.
+// Number reads a number. It returns nil if none comes next.
 func (s *Scanner) Number() []byte {
 	from := s.at
 	s.Take('-')
@@ -122,7 +122,7 @@ func (s *Scanner) digits() bool {
 	return i > 0
 }
 
-// Skip reads a value whatever it is. So many objects and arrays that are not empty may be in each other.
+// Skip reads a value of any type. It fails if more than that many non-empty objects and arrays are nested in it.
 func (s *Scanner) Skip(levels int) error {
 	if levels < 0 {
 		return ErrNesting

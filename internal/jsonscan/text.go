@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// String reads a string, and returns what is between its quotes, and whether that has escapes: see [Unescape].
+// String reads a string. It returns what is between its quotes, and whether that has escapes: see [Unescape].
 func (s *Scanner) String() (raw []byte, escaped bool, err error) {
 	if !s.Take('"') {
 		return nil, false, errText
@@ -26,7 +26,7 @@ func (s *Scanner) String() (raw []byte, escaped bool, err error) {
 	return nil, false, errOpen
 }
 
-// Unescape appends what is between the quotes of a string without its escapes.
+// Unescape appends the content of a string with its escapes decoded.
 func Unescape(to, raw []byte) ([]byte, error) {
 	for len(raw) > 0 {
 		if raw[0] != '\\' {
@@ -53,7 +53,7 @@ func validEscapes(raw []byte) bool {
 	return true
 }
 
-// escape returns what an escape stands for, and how many bytes it has; none of what is no escape.
+// escape returns the character of an escape, and the length of the escape, which is zero if it is invalid.
 func escape(raw []byte) (r rune, size int) {
 	if len(raw) < 2 {
 		return 0, 0
