@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// AppendString appends a text as a string of JSON. What would change a terminal or the order of what it shows is
-// escaped, and what is no UTF-8 replaced.
+// AppendString appends a text as a JSON string. It escapes characters that could change a terminal, or the order of the text, and replaces bytes that
+// are not UTF-8.
 func AppendString[T string | []byte](b []byte, text T) []byte {
 	b = append(b, '"')
-	plain := 0 // where what has not been written begins
+	plain := 0 // from where on the text has yet to be appended
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
@@ -56,13 +56,13 @@ func appendEscaped(b []byte, r rune) []byte {
 	return fmt.Appendf(b, `\u%04x`, r)
 }
 
-// AppendRaw appends JSON in one line, with the same escapes in its strings; what is none becomes one.
+// AppendRaw appends JSON in one line, with the same escapes in its strings. Text that is not JSON becomes a string.
 func AppendRaw(b []byte, raw json.RawMessage) []byte {
 	var compact bytes.Buffer
 	if json.Compact(&compact, raw) != nil {
 		return AppendString(b, string(raw))
 	}
-	for text := compact.Bytes(); len(text) > 0; { // beyond ASCII, and DEL, are in strings alone
+	for text := compact.Bytes(); len(text) > 0; { // characters beyond ASCII, and DEL, can only be in strings
 		r, size := utf8.DecodeRune(text)
 		if r == 0x7f || r >= 0x80 && (size == 1 || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)) {
 			b = appendEscaped(b, r)
@@ -74,7 +74,7 @@ func AppendRaw(b []byte, raw json.RawMessage) []byte {
 	return b
 }
 
-// IsSafe reports whether a text is JSON in one line that may be shown as it is.
+// IsSafe reports whether a text is JSON in one line that can be shown as it is.
 func IsSafe(text []byte) bool {
 	for i := 0; i < len(text); {
 		if c := text[i]; c >= ' ' && c < 0x7f {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// AppendValue appends the value of an attribute: durations as Go writes them, times in RFC 3339, a json.RawMessage as the
-// JSON it is, and a number that is no integer with a point or an exponent.
+// AppendValue appends the value of an attribute: durations as Go formats them, times in RFC 3339, a json.RawMessage unchanged, and a number that is
+// not an integer with a point or an exponent.
 func AppendValue(b []byte, value slog.Value) []byte {
 	switch value.Kind() {
 	case slog.KindInt64:
@@ -31,7 +31,7 @@ func AppendValue(b []byte, value slog.Value) []byte {
 	return AppendString(b, value.String())
 }
 
-// AppendFloat appends a number with a point or an exponent, or as text what JSON has no number for.
+// AppendFloat appends a number with a point or an exponent; infinities and NaN, which JSON does not have, as text.
 func AppendFloat(b []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(strconv.AppendFloat(append(b, '"'), f, 'g', -1, 64), '"')
