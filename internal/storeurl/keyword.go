@@ -14,7 +14,7 @@ var errKeywords = errors.New("it is not of the form KEYWORD=VALUE KEYWORD=VALUE,
 
 const spaces = " \t\n\r\v\f"
 
-// parseKeywords reads a keyword string by the rules of libpq.
+// parseKeywords parses a keyword string by the rules of libpq.
 func parseKeywords(text string) ([]setting, error) {
 	var all []setting
 	for text = strings.TrimLeft(text, spaces); text != ""; text = strings.TrimLeft(text, spaces) {
@@ -35,7 +35,7 @@ func parseKeywords(text string) ([]setting, error) {
 	return all, nil
 }
 
-// cutValue cuts the value off that text begins with. It is false when a quote does not end.
+// cutValue cuts the value off the beginning of text. It returns false if a quote is not closed.
 func cutValue(text string) (value, rest string, ok bool) {
 	quoted := strings.HasPrefix(text, "'")
 	i := 0
@@ -60,10 +60,10 @@ func cutValue(text string) (value, rest string, ok bool) {
 	return b.String(), "", !quoted
 }
 
-// shownKeys are the keywords that say which database is meant.
+// shownKeys are the keywords that identify the database.
 var shownKeys = []string{"service", "host", "hostaddr", "port", "dbname", "database", "user"}
 
-// redactKeywords writes the settings that say which database is meant, and that there is a password.
+// redactKeywords formats the settings that identify the database, and shows that there is a password.
 func redactKeywords(all []setting) string {
 	var shown []string
 	for _, s := range all {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A server is the URL of one, in parts that are still escaped.
+// A server is the URL of a server, in parts that are still escaped.
 type server struct {
 	scheme   string
-	user     string // with the @ where there is one
+	user     string // with the @, if there is one
 	password bool
-	hosts    string // host:port, or several with commas
+	hosts    string // host:port, or several separated by commas
 	path     string // with the slash
 }
 
@@ -45,8 +45,7 @@ var (
 	brackets    = regexp.MustCompile(`^\[[0-9A-Fa-f:.%A-Za-z_-]+\]`)
 )
 
-// parseServer reads a URL. It is stricter than libpq and net/url, which disagree about where a password with a #, /, ? or @
-// ends.
+// parseServer parses a URL. It is stricter than libpq and net/url, which disagree about where a password with a #, /, ? or @ ends.
 func parseServer(text string) (server, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || scheme != Scheme(text) {

@@ -1,6 +1,6 @@
-// Package storeurl reads what names a store: a URL, a libpq keyword string such as "host=db dbname=app", or the path of a
-// SQLite file. It refuses a text that can be read in more than one way, because a part of the password would then be taken
-// for a host or a database and shown in errors, and it shows a text without its password.
+// Package storeurl parses the address of a store: a URL, a libpq keyword string such as "host=db dbname=app", or the path of a SQLite file. It
+// refuses a text that can be read in more than one way: a part of the password could be taken for a host or a database, and be shown in errors. It
+// formats addresses without the password.
 package storeurl
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// hidden stands for a password, as it does in [net/url.URL.Redacted].
+// hidden replaces a password, as in [net/url.URL.Redacted].
 const hidden = "xxxxx"
 
 var (
@@ -29,16 +29,16 @@ func Scheme(text string) string {
 	return strings.TrimSuffix(schemePattern.FindString(text), ":")
 }
 
-// isKeywords reports whether a text begins with KEYWORD=. A file of such a name is written as sqlite:NAME.
+// isKeywords reports whether a text begins with KEYWORD=. A file with such a name has to be written as sqlite:NAME.
 func isKeywords(text string) bool { return keywordPattern.MatchString(text) }
 
-// isFile reports whether a text names a file, by its scheme or because it has none.
+// isFile reports whether a text is the name of a file, by its scheme or because it has none.
 func isFile(text string) bool {
 	scheme := Scheme(text)
 	return scheme == "" || scheme == "sqlite" || scheme == "file"
 }
 
-// Check returns why a text cannot be the name of a store, nil when it can. The error shows nothing of the text.
+// Check returns an error if a text cannot be the address of a store. The error shows nothing of the text.
 func Check(text string) error {
 	switch {
 	case isKeywords(text):
@@ -51,8 +51,7 @@ func Check(text string) error {
 	return err
 }
 
-// Redacted returns a text without its password and without its query, which may have one, too. Of a text that [Check] refuses
-// it returns the scheme alone.
+// Redacted returns a text without its password and its query, which may contain one, too. If [Check] refuses the text, it returns the scheme only.
 func Redacted(text string) string {
 	switch {
 	case isKeywords(text):
@@ -84,7 +83,7 @@ func Redacted(text string) string {
 var errPath = errors.New("it has the form of the path of a SQLite file, with ://, user:password@ or password= in it: " +
 	"the URL of a server begins with its scheme, and nothing stands before that, not even a quote or a space")
 
-// CheckPath returns an error for the path of a file, with a query or without, that is more likely to be a URL with a password, nil for others.
+// CheckPath returns an error for the path of a file, with a query or without, that looks like a URL with a password.
 func CheckPath(path string) error {
 	rest := strings.TrimPrefix(path, "//")
 	rest = rest[len(filepath.VolumeName(strings.TrimPrefix(rest, "/"))):]
@@ -94,7 +93,7 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// checkSetting returns an error for a host or a database that is a URL or a keyword string itself.
+// checkSetting returns an error for a host or a database that is itself a URL or a keyword string.
 func checkSetting(key, value string) error {
 	switch key {
 	case "host":
