@@ -1,7 +1,7 @@
 // Package analogger is the input for clients of Analogger, and reads its configuration file.
 //
 // A frame is LLLLLLLL:service:severity:message. Its head is the length of the whole frame, twice, as four digits each. The
-// first frame of a connection brings the key instead of a message and is answered; the ones after it are not.
+// first frame of a connection has the key instead of a message and is answered; the frames after it are not.
 package analogger
 
 import (
@@ -23,7 +23,7 @@ const MaxFrame = 8191
 // Service is the service of records that name none. The attribute from_service of these is empty.
 const Service = "analogger"
 
-// What clients are answered.
+// The answers to clients.
 const (
 	accepted = "accepted\n"
 	denied   = "denied\n"
@@ -36,10 +36,10 @@ const (
 	minFrame   = headLength + 3 // with the colons
 )
 
-// A Protocol takes what clients of Analogger send. The severities debug, info, warn, error and fatal are levels; each other word
-// is kept as the attribute "severity" of a record whose level is the one it stands for, or info.
+// A Protocol parses the frames of clients of Analogger. The severities debug, info, warn, error and fatal are levels; any other word
+// is kept as the attribute "severity", and the level is the one that the word stands for, or info.
 type Protocol struct {
-	Key string // what a client must bring first; empty: an empty one
+	Key string // the key that a client has to send first; empty: an empty key
 }
 
 // Parser returns the parser for one connection.
@@ -58,7 +58,7 @@ var (
 	errDenied = errors.New("the first frame has not the key")
 )
 
-// Parse takes whole frames.
+// Parse adds the records of whole frames.
 func (p *parser) Parse(data []byte, to input.Batcher) (taken int, reply []byte, err error) {
 	defer p.view.Reset()
 	for {
@@ -98,7 +98,7 @@ func (p *parser) Parse(data []byte, to input.Batcher) (taken int, reply []byte, 
 	}
 }
 
-// unfinished waits for the rest of a head, unless what is there of it shows already that it is none.
+// unfinished waits for the rest of a head, or returns an error if its beginning is invalid.
 func (p *parser) unfinished(taken int, head []byte, to input.Batcher, reply []byte) (int, []byte, error) {
 	for _, c := range head {
 		if c < '0' || c > '9' {
@@ -111,7 +111,7 @@ func (p *parser) unfinished(taken int, head []byte, to input.Batcher, reply []by
 
 func (p *parser) add(service, word, message []byte, to input.Batcher) {
 	v := &p.view
-	v.Reset() // a feed may have changed it
+	v.Reset() // the batcher may have changed it
 	v.Service, v.Message = service, message
 	if len(service) == 0 {
 		v.Service = unnamed
@@ -129,7 +129,7 @@ func (p *parser) add(service, word, message []byte, to input.Batcher) {
 	case "fatal":
 		v.Level = severity.Fatal
 	default:
-		v.Level, _ = severity.Level(word) // info for what is none
+		v.Level, _ = severity.Level(word) // info for an unknown word
 		v.AddText(severityKey, word)
 	}
 	to.Add(v)
@@ -137,18 +137,18 @@ func (p *parser) add(service, word, message []byte, to input.Batcher) {
 
 var (
 	severityKey = []byte("severity")
-	fromKey     = []byte("from_service") // under which the name that a record came with is kept
+	fromKey     = []byte("from_service") // the attribute with the original name of the service
 	unnamed     = []byte(Service)
 )
 
-// End counts a frame whose rest never came.
+// End counts an incomplete frame at the end of a connection.
 func (p *parser) End(data []byte, to input.Batcher) {
 	if len(data) > 0 {
 		to.Refuse("half a frame")
 	}
 }
 
-// State says whether the client has brought the key.
+// State returns whether the client has sent the key.
 func (p *parser) State() []byte {
 	if p.admitted {
 		return []byte{1}
@@ -156,7 +156,7 @@ func (p *parser) State() []byte {
 	return nil
 }
 
-// length returns the length that the eight digits of a head say twice.
+// length returns the length that the eight digits of a head have twice.
 func length(head uint64) (size int, ok bool) {
 	const zeros = 0x3030303030303030
 	digits := head ^ zeros // a digit becomes its value
@@ -167,7 +167,7 @@ func length(head uint64) (size int, ok bool) {
 	return int(d&0xf)*1000 + int(d>>8&0xf)*100 + int(d>>16&0xf)*10 + int(d>>24), true
 }
 
-// split cuts :service:severity:message. Both words are short: looking at each byte is faster than a call.
+// split splits :service:severity:message. Both words are short: a loop over their bytes is faster than a call.
 func split(frame []byte) (service, word, message []byte, ok bool) {
 	if frame[0] != ':' {
 		return nil, nil, nil, false

@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readMapping gives each value of a mapping to the function of its key, and returns all that is wrong. Keys that are not known are
-// ignored, as the original does.
+// readMapping calls the function of each key of a mapping with its value, and returns all errors. Unknown keys are ignored, as Analogger
+// does.
 func (c *Config) readMapping(n *yaml.Node, keys map[string]func(*yaml.Node) error) error {
 	n = target(n)
 	if n.Kind != yaml.MappingNode {
@@ -30,7 +30,7 @@ func (c *Config) readMapping(n *yaml.Node, keys map[string]func(*yaml.Node) erro
 			c.Ignored = append(c.Ignored, fmt.Sprintf("line %d: unknown key %.40q", key.Line, key.Value))
 		case seen[name]:
 			err = fmt.Errorf("%s is set twice", name)
-		case value.Tag != "!!null": // of which the original has the default
+		case value.Tag != "!!null": // for which Analogger uses the default
 			if err = read(value); err != nil {
 				err = fmt.Errorf("%s: %w", name, err)
 			}
@@ -43,7 +43,7 @@ func (c *Config) readMapping(n *yaml.Node, keys map[string]func(*yaml.Node) erro
 	return wrong
 }
 
-// target follows an alias to what it stands for.
+// target returns the node that an alias refers to.
 func target(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -77,7 +77,7 @@ func filled(to *string) func(*yaml.Node) error {
 	}
 }
 
-// destination reads where lines go.
+// destination reads the destination of lines.
 func destination(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		err := filled(to)(n)

@@ -10,26 +10,26 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
-// An alertCounter counts for an alert. Its methods may be called at once.
+// An alertCounter counts the records that match an alert. Its methods may be called concurrently.
 type alertCounter struct {
 	filter filter.Filter
 
 	mu         sync.Mutex
-	alert      Alert // whose Quiet and Notify change when the settings are read again
+	alert      Alert // its Quiet and Notify change when the settings are reloaded
 	began      time.Time
 	window     countWindow
 	firing     bool
-	unreported bool      // it fires, which is still to be reported
+	unreported bool      // whether it fires, and that was not reported yet
 	since      time.Time // when it fired last; zero: never
-	records    int64     // that match, of the time in which it fires, and of the window before
-	fired      int64     // times
+	records    int64     // matching records since it fires, and in the window before that
+	fired      int64     // how often it has fired
 }
 
 func newAlertCounter(a Alert) *alertCounter {
 	return &alertCounter{filter: a.Filter, alert: a, began: time.Now(), window: newCountWindow(a.Window)}
 }
 
-// reuse makes the counter one of an alert that was read again, and reports whether it counts what that does.
+// reuse makes the counter that of an alert in reloaded settings. It returns false if that alert counts other records.
 func (c *alertCounter) reuse(a Alert) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +40,7 @@ func (c *alertCounter) reuse(a Alert) bool {
 	return true
 }
 
-// add counts n records that came at a time.
+// add counts n records that arrived at now.
 func (c *alertCounter) add(n int64, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,7 +51,7 @@ func (c *alertCounter) add(n int64, now time.Time) {
 	c.fire(now)
 }
 
-// fire has the alert fire if it is time. The lock is held.
+// fire makes the alert fire if it is due. The lock is held.
 func (c *alertCounter) fire(now time.Time) {
 	quiet := cmp.Or(c.alert.Quiet, c.alert.Window)
 	if c.firing || c.window.total < int64(c.alert.Count) || !c.since.IsZero() && now.Sub(c.since) < quiet {
@@ -61,12 +61,12 @@ func (c *alertCounter) fire(now time.Time) {
 	c.fired++
 }
 
-// events returns what has happened until now and was not returned before.
+// events returns the events until now that were not returned before.
 func (c *alertCounter) events(now time.Time) (all []AlertEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.window.advance(now.Sub(c.began))
-	c.fire(now) // which the quiet time has put off
+	c.fire(now) // it may be due since the quiet time is over
 	alert := c.alert
 	if c.unreported {
 		all = append(all, AlertEvent{Alert: &alert, Firing: true, Time: c.since, Since: c.since, Records: c.records})
@@ -94,7 +94,7 @@ func (e *AlertEvent) view() (v logs.View) {
 // alertService is that of the records of alerts.
 const alertService = "meanwhile"
 
-// stats returns how the alert stands.
+// stats returns the state of the alert.
 func (c *alertCounter) stats() AlertStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +125,7 @@ func (m *matches) add(alerts []*alertCounter, v *logs.View) {
 	}
 }
 
-// accepted counts what has gathered for the alerts.
+// accepted adds the counts to the alerts, once the records are accepted.
 func (m matches) accepted() {
 	if len(m) == 0 {
 		return

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// alertEvery is how often alerts are reported: so late they may be.
+// alertEvery is how often alerts are checked, and the longest delay of a report.
 const alertEvery = time.Second
 
-// newAlerts returns the counters of alerts. One that counts what one before did goes on with its counts.
+// newAlerts returns the counters of alerts. An alert that counts the same records as one before keeps its counter.
 func (s *Server) newAlerts(alerts []Alert) (all []*alertCounter) {
 	var before []*alertCounter
 	if r := s.routing.Load(); r != nil {

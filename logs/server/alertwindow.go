@@ -2,10 +2,10 @@ package server
 
 import "time"
 
-// windowParts is in how many parts a time is counted.
+// windowParts is the number of parts in which a window is counted.
 const windowParts = 60
 
-// A countWindow counts what came within a time, up to now: each part of it on its own, and the one that has begun.
+// A countWindow counts events within a sliding window that ends now: each part of it separately, and the part that has begun.
 type countWindow struct {
 	part   time.Duration // the length of one
 	newest int64         // the number of the part that has begun
@@ -22,7 +22,7 @@ func (w *countWindow) add(n int64, at time.Duration) {
 	w.total += n
 }
 
-// advance leaves out what is too old at a time.
+// advance removes the counts that are too old at a time.
 func (w *countWindow) advance(at time.Duration) {
 	part := int64(at / w.part)
 	for range min(max(part-w.newest, 0), int64(len(w.counts))) {
@@ -31,6 +31,6 @@ func (w *countWindow) advance(at time.Duration) {
 		w.total -= *oldest
 		*oldest = 0
 	}
-	// What lies between is as empty as all of it, so that only the number of the newest part differs.
+	// After a longer time all parts are empty, and only the number of the newest one is to be set.
 	w.newest = max(w.newest, part)
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A session is one connection of a client. One task reads, another appends what has gathered and acknowledges it, so that
-// reading goes on while the disk is written and one sync serves all that came meanwhile.
+// A session is one connection of a client of the own protocol. One task reads batches, another one appends and acknowledges them, so that
+// reading continues during a write to disk, and one sync is for all batches that arrived in the meantime.
 type session struct {
 	s      *Sessions
 	in     *logwire.Reader
-	passed chan struct{} // closed when the next connection of its client has come
-	over   chan struct{} // closed when nothing more is kept
-	behind *session      // the one that it has not waited for, when it is over; nil for none
+	passed chan struct{} // closed when the next connection of its client supersedes this one
+	over   chan struct{} // closed when it appends nothing more
+	behind *session      // the session of the same client that it has not waited for when it ends; nil for none
 
-	begun   bool // the magic was taken
-	greeted bool // and the hello answered
+	begun   bool // whether the magic was read
+	greeted bool // whether the hello was answered
 	client  logs.Client
 	last    uint64 // of the data frames read
 
@@ -32,19 +32,19 @@ type session struct {
 	conn    net.Conn
 
 	mu      sync.Mutex
-	why     error         // why it is to stop; nil while it is not
-	pending []pending     // read, not yet appended
-	size    int           // of their records
-	ended   bool          // nothing is added to pending
-	more    chan struct{} // has a value when pending or ended changed
-	less    chan struct{} // has one when size became less
+	why     error         // why it has to stop; nil while it does not
+	pending []pending     // batches that were read and not appended yet
+	size    int           // the bytes of their records
+	ended   bool          // whether nothing more is added to pending
+	more    chan struct{} // has a value after pending or ended has changed
+	less    chan struct{} // has a value after size has decreased
 }
 
-// A pending batch is one that waits to be kept.
+// A pending batch waits to be appended.
 type pending struct {
 	batch logs.Batch
-	buf   []byte // its data lies in, to be given back
-	held  int    // of the memory of all
+	buf   []byte // the buffer with its data, which goes back to the pool
+	held  int    // bytes acquired from SessionConfig.Memory
 }
 
 func newSession(s *Sessions, conn net.Conn) *session {
@@ -54,7 +54,7 @@ func newSession(s *Sessions, conn net.Conn) *session {
 	}
 }
 
-// stop ends the reading, whatever it waits for.
+// stop makes reading end, also while it waits for data or for memory.
 func (c *session) stop(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *session) stopped() error {
 	return c.why
 }
 
-// allow sets the time by which the next read must be done, unless the session is to stop.
+// allow sets the deadline of the next read, unless the session has to stop.
 func (c *session) allow(d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +96,7 @@ func (c *session) work(ctx context.Context) error {
 		return err
 	}
 	keeping := meanwhile.Async(ctx, func(ctx context.Context) (failed, _ error) {
-		return c.keep(ctx), nil // as a result: a failure would cancel the scope, and nobody could be told of it
+		return c.keep(ctx), nil // as a result: a failure would cancel the scope, and the client would get no refusal
 	}, meanwhile.Name("keep"))
 	err := c.read(ctx)
 	c.mu.Lock()
@@ -109,7 +109,7 @@ func (c *session) work(ctx context.Context) error {
 	return err
 }
 
-// greet takes the hello and answers it.
+// greet reads the hello and answers with the welcome.
 func (c *session) greet(ctx context.Context) error {
 	if err := c.allow(c.s.c.HelloTimeout); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (c *session) greet(ctx context.Context) error {
 	return c.send(logwire.Welcome{Last: last, Compressions: 1 << logwire.CompressZstd}.Append(nil))
 }
 
-// read takes frames until the client says bye or the session is to stop, which is an error.
+// read reads frames until the client's bye. It returns an error if the session has to stop before that.
 func (c *session) read(ctx context.Context) error {
 	for {
 		if err := c.allow(c.s.c.IdleTimeout); err != nil {
@@ -179,7 +179,7 @@ func (c *session) read(ctx context.Context) error {
 	}
 }
 
-// because returns why the session is to stop, when that is what made a read fail.
+// because returns the error of a read, or why the session has to stop if that made the read fail.
 func (c *session) because(err error) error {
 	if why := c.stopped(); why != nil {
 		return why
@@ -201,13 +201,13 @@ func (c *session) send(frame []byte) error {
 	return err
 }
 
-// An unavailable error is trouble of the server's own, which is reported to the client without its details.
+// An unavailable error is an error of the server, such as a full disk. The client is not told its details.
 type unavailable struct{ err error }
 
 func (u *unavailable) Error() string { return u.err.Error() }
 func (u *unavailable) Unwrap() error { return u.err }
 
-// refuse tells the client why the connection ends, unless it has ended it or goes on elsewhere, and returns the error.
+// refuse sends the client a refusal for an error, unless the client has ended the connection or it is handed over, and returns the error.
 func (c *session) refuse(err error) error {
 	if err == nil || errors.Is(err, ErrHandOver) {
 		return nil
@@ -232,7 +232,7 @@ func (c *session) refuse(err error) error {
 	return err
 }
 
-// drain reads what is on the way, for a moment, because closing with unread input would take the refusal from the client.
+// drain reads what is still arriving, for a moment: closing a connection with unread input resets it, and the client would lose the refusal.
 func (c *session) drain() {
 	if half, ok := c.conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// take checks the batch of a data frame and leaves it to be kept, once there is room.
+// take checks the batch of a data frame and adds it to the pending ones, once there is memory for it.
 func (c *session) take(ctx context.Context, f logwire.Frame) error {
 	h, payload, err := logwire.ParseData(f.Body)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *session) take(ctx context.Context, f logwire.Frame) error {
 	return nil
 }
 
-// makeRoom waits until there is room for a batch that was read, also when the session is to stop: for one there always is.
+// makeRoom waits until there is memory for a batch that was read, even if the session has to stop: there is always enough for one batch.
 func (c *session) makeRoom(ctx context.Context, size int) error {
 	for {
 		c.mu.Lock()
@@ -66,7 +66,7 @@ func (c *session) makeRoom(ctx context.Context, size int) error {
 	}
 }
 
-// keep appends what has gathered and acknowledges it, until nothing more comes. A failure stops the reading.
+// keep appends pending batches and acknowledges them, until nothing more is added. An error stops the reading.
 func (c *session) keep(ctx context.Context) error {
 	var batches []*logs.Batch
 	var taken []pending
@@ -119,7 +119,7 @@ func (c *session) free(p pending) {
 	c.s.c.Memory.Release(p.held)
 }
 
-// checkBatch reads every record, so that what is kept is what the frame says.
+// checkBatch reads every record of a batch, and returns an error if one is malformed, or if the batch has not what the frame says.
 func checkBatch(b *logs.Batch) error {
 	count, oldest, newest := 0, b.Max, b.Min
 	var v logs.View

@@ -16,25 +16,25 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// An Acceptor keeps what clients send by the own protocol. A [storage.Store] is one.
+// An Acceptor keeps the batches that clients of the own protocol send. A [storage.Store] is one.
 type Acceptor interface {
-	// Append and Last are those of [storage.Store], but that Last may tell a lower number: what comes again is left out. The batches
-	// have been checked, but for their services, and all of one call are of one client. Append keeps nothing of their data after
-	// it has returned. Records of a service without a valid name belong under the one that [logs.RepairService] returns: the Acceptor
-	// of a [Server] stores them so, a Store on its own returns an error.
+	// Append and Last are those of [storage.Store], except that Last may return a lower number: the client resends more then, and what is
+	// known is left out. The batches have been checked, except for their services, and all of one call are of one client. Append keeps no
+	// reference to their data after it has returned. Records of a service with an invalid name should be stored under the name that
+	// [logs.RepairService] returns: the Acceptor of a [Server] does so, a Store on its own returns an error.
 	Append(ctx context.Context, batches ...*logs.Batch) error
 	Last(ctx context.Context, client logs.Client) (uint64, error)
 }
 
 // A SessionConfig configures [Sessions]. The zero value works, and accepts every client.
 type SessionConfig struct {
-	Keys         []string             // a client must say one of them; none: no client needs one
-	HelloTimeout time.Duration        // from the connection to the whole of the hello. The default is 10 s
-	IdleTimeout  time.Duration        // between frames. Clients send a ping before it is over. The default is 5 min
-	FrameTimeout time.Duration        // for the rest of a frame that has begun, and for sending one. The default is 1 min
-	Grace        time.Duration        // after a cancellation, to keep what was read. The default is 5 s
-	Pending      int                  // bytes of one connection's records that wait to be kept; beyond, it is not read. The default is 1 MiB
-	Memory       *meanwhile.Semaphore // bytes of all connections' records at once. The default is one of 64 MiB; below 4 MiB is too little
+	Keys         []string             // a client has to send one of them; empty: clients need no key
+	HelloTimeout time.Duration        // the time for the hello of a client; default 10 s
+	IdleTimeout  time.Duration        // the longest time between two frames, before which clients send a ping; default 5 min
+	FrameTimeout time.Duration        // the time for the rest of a frame that has begun, and for sending one; default 1 min
+	Grace        time.Duration        // the time to append what was read, after ctx is canceled; default 5 s
+	Pending      int                  // bytes of one connection's records that wait to be appended, above which it is not read; default 1 MiB
+	Memory       *meanwhile.Semaphore // bytes of the records of all connections at once; default 64 MiB, and it must be at least 4 MiB
 }
 
 func (c SessionConfig) withDefaults() SessionConfig {
@@ -58,13 +58,13 @@ type Sessions struct {
 	c        SessionConfig
 	keys     [][sha256.Size]byte
 
-	decompressor func() *zstd.Decoder // made when it is first needed; many may use it at once
+	decompressor func() *zstd.Decoder // made when it is first needed; it may be used concurrently
 
 	mu     sync.Mutex
-	active map[logs.Client]*session // the newest of each client
+	active map[logs.Client]*session // the newest session of each client
 }
 
-// NewSessions returns the server's half of the protocol in front of a.
+// NewSessions returns sessions that append what clients send to a.
 func NewSessions(a Acceptor, c SessionConfig) *Sessions {
 	s := &Sessions{acceptor: a, c: c.withDefaults(), active: map[logs.Client]*session{}, decompressor: sync.OnceValue(logwire.NewDecompressor)}
 	for _, key := range c.Keys {
@@ -96,7 +96,7 @@ func (s *Sessions) Serve(ctx context.Context, conn net.Conn, state []byte) (hand
 	return nil, err
 }
 
-// allowed compares in a time that tells nothing about the keys.
+// allowed reports whether a key is valid, in constant time.
 func (s *Sessions) allowed(key string) bool {
 	sum, found := sha256.Sum256([]byte(key)), len(s.keys) == 0
 	for i := range s.keys {

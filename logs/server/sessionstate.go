@@ -9,8 +9,8 @@ import (
 
 var errHandoverState = errors.New("a handed state is damaged")
 
-// state returns what the next process needs to go on: client, its last number here, and the bytes that were read and not
-// taken.
+// state returns what the next process needs to continue the session: the client, its last number here, and the bytes that were read and
+// not decoded.
 func (c *session) state() []byte {
 	if !c.greeted {
 		b := []byte{0}

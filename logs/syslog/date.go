@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A minute is the one that the last date of RFC 3339 was in: the next one mostly is in the same.
+// A minute is that of the last date of RFC 3339, since the next date usually has the same.
 type minute struct {
 	text  [17]byte // "2026-05-04T03:02:"
 	begin int64    // seconds since 1970
@@ -106,13 +106,13 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// An hour is one that dates without a year were in, and when that was. Looking it up is dear.
+// An hour is that of the last date without a year, with its time, since finding its year and zone is expensive.
 type hour struct {
 	text  [9]byte // "May  4 03"
 	begin int64   // seconds since 1970
 	now   time.Time
 
-	checked bool // now is that of this call
+	checked bool // whether now was read in this call of Parse
 }
 
 // cutDate cuts the date off a message of RFC 3164 and the space that follows it: "May  4 03:02:01", also with a year or a
@@ -229,7 +229,7 @@ func monthDay(text []byte) (month, day int) {
 	return month, day
 }
 
-// ahead is how far a clock may be ahead of ours; a date without a year that is later is one of the past.
+// ahead is how far the clock of a sender may be ahead of this one; a later date without a year is one of the past.
 const ahead = 31 * 24 * time.Hour
 
 // latest returns the begin of an hour of a day in the last year in which it is not too far ahead of now, in seconds since

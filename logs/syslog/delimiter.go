@@ -11,8 +11,8 @@ const (
 	nuls // as with Python's SysLogHandler, whose messages may have several lines: a traceback is one message
 )
 
-// delimiterOf tells from the first messages of a connection what ends them. It is not known yet while a line of a message has ended
-// and what follows may be another line of it: a NUL is still to come then, or the beginning of another message.
+// delimiterOf finds out from the first messages of a connection what ends them. It is unknown while a line has ended and the next one may
+// belong to the same message: then a NUL will follow, or the beginning of another message.
 func delimiterOf(data []byte) delimiter {
 	for {
 		i := lineEnd(data)
@@ -47,7 +47,7 @@ func beginsMessage(data []byte) (begins, sure bool) {
 // Waits reports whether Parse has left a message whose line has ended, as more lines of it may follow.
 func (p *parser) Waits() bool { return p.waits }
 
-// Quiet says that nothing has followed for a while: lines are messages.
+// Quiet notes that nothing has followed for a while, so each line is a message.
 func (p *parser) Quiet() {
 	p.waits = false
 	p.ends = lineFeeds

@@ -42,7 +42,7 @@ func (p *parser) legacy(text []byte, facility int) {
 	v.Message = trimMark(text)
 }
 
-// A program is what a message says of what has sent it.
+// A program is the sender of a message, as the message names it.
 type program struct {
 	tag, process []byte
 	device       []byte // 788a20f01234,UAP-AC-Lite-6.0.21: of an access point, before the tag

@@ -18,7 +18,7 @@ var (
 
 const maxParams = 256 // of one message; further ones are left out, and counted
 
-// modern reads what follows the priority of a message of RFC 5424. It leaves the record as it was when that is none.
+// modern reads a message of RFC 5424 after its priority. It returns false if it is not one, and then does not change the record.
 func (p *parser) modern(text []byte, facility int) bool {
 	if len(text) < 3 || text[0] != '1' || text[1] != ' ' {
 		return false
@@ -57,13 +57,13 @@ func (p *parser) modern(text []byte, facility int) bool {
 	return true
 }
 
-// fields cuts host, program, process and message ID off, and adds them to the record.
+// fields reads host, program, process and message ID, and adds them to the record.
 func (p *parser) fields(text []byte, facility int) (rest []byte, ok bool) {
 	var fields [4][]byte
 	rest = text
 	for i := range fields {
 		end := 0
-		for end < len(rest) && rest[end] != ' ' { // words are short: looking at each byte is faster than a call
+		for end < len(rest) && rest[end] != ' ' { // words are short: this loop is faster than a call
 			end++
 		}
 		if end == 0 || end == len(rest) {
@@ -101,7 +101,7 @@ func (p *parser) attr(key, value []byte) {
 	}
 }
 
-// cutData cuts structured data off, and the space that follows it.
+// cutData splits structured data, and the space that follows it, from the rest of a message.
 func cutData(text []byte) (data, rest []byte, ok bool) {
 	end := 0
 	switch {
@@ -144,7 +144,7 @@ func element(text []byte) int {
 	return 0
 }
 
-// params adds the parameters of elements as attributes. An element without any is one itself.
+// params adds the parameters of structured data as attributes. An element without parameters is an attribute itself.
 func (p *parser) params(data []byte) {
 	count := 0
 	for len(data) > 0 {
@@ -179,7 +179,7 @@ var (
 	equals = []byte(`="`)
 )
 
-// value reads a value behind its opening quote. One with escapes is written to the scratch, room bytes from its beginning.
+// value reads a value after its opening quote. A value with escapes is unescaped into the scratch buffer, after room bytes for its key.
 func (p *parser) value(text []byte, room int) (value, rest []byte) {
 	i := 0
 	for i < len(text) && text[i] != '"' && text[i] != '\\' {
@@ -200,7 +200,7 @@ func (p *parser) value(text []byte, room int) (value, rest []byte) {
 	return value, text[min(i+1, len(text)):]
 }
 
-// grow returns a buffer with room for n bytes.
+// grow returns an empty buffer with a capacity of at least n bytes.
 func grow(b []byte, n int) []byte {
 	if cap(b) < n {
 		return make([]byte, 0, 2*n)
