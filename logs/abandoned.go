@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
-// abandonedSpool is the source of a spool that a dead process has left.
+// abandonedSpool is the source of the records in the spool of a process that has ended.
 type abandonedSpool struct {
 	spool *spool
 	more  chan struct{}
@@ -62,7 +62,7 @@ func (a *abandonedSpool) acknowledged(n uint64) {
 	cond.Signal(a.more)
 }
 
-// known returns up to which number the server has it.
+// known returns the number up to which the server has the records.
 func (a *abandonedSpool) known() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

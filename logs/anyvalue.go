@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// appendAny appends what slog has no kind for: errors and what prints itself as text, the rest as JSON.
+// appendAny appends a value of slog.KindAny: errors, fmt.Stringers and bytes as text, other values as JSON.
 func appendAny(data []byte, value any) []byte {
 	switch value := value.(type) {
 	case json.RawMessage:
@@ -26,13 +26,13 @@ func appendAny(data []byte, value any) []byte {
 	if err == nil {
 		return appendText(append(data, kindJSON), encoded)
 	}
-	if containsItself(reflect.Indirect(reflect.ValueOf(value)), nil) { // package fmt would print it until the stack is full, which ends the process
+	if containsItself(reflect.Indirect(reflect.ValueOf(value)), nil) { // package fmt would overflow the stack, which ends the process
 		return appendText(append(data, kindText), "!ERROR: "+err.Error())
 	}
 	return appendText(append(data, kindText), fmt.Sprintf("%+v", value))
 }
 
-// text calls f, which a nil pointer may have panic.
+// text calls a method that returns text, which may panic for a nil pointer.
 func text(f func() string) (s string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -49,8 +49,8 @@ type container struct {
 	length int
 }
 
-// containsItself reports whether package fmt would print a value without an end: whether a map or a slice in it is in itself, or is a
-// thousand deep. Pointers in a value package fmt does not follow. Above are the containers that v is in.
+// containsItself reports whether package fmt would print a value without end: whether a map or a slice contains itself, or is nested a
+// thousand times. Package fmt does not follow pointers inside a value. Above are the containers that v is in.
 func containsItself(v reflect.Value, above []container) bool {
 	kind := v.Kind()
 	if kind == reflect.Map || kind == reflect.Slice {

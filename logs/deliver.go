@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	quiet      = 30 * time.Second // without a word from the server: it is taken for dead
+	quiet      = 30 * time.Second // without a frame from the server, after which it is considered dead
 	pingAfter  = 10 * time.Second
 	writeTime  = 30 * time.Second
 	pauseFirst = 50 * time.Millisecond
@@ -24,13 +24,13 @@ const (
 	window     = 4 << 20 // bytes of frames that are not acknowledged
 )
 
-// A source is what one connection sends: the batches of one identity.
+// A source has the batches of one identity, for one connection to send.
 type source interface {
-	// reset is told what the server has, at the beginning of a connection.
+	// reset is called at the beginning of a connection, with the number up to which the server has the records.
 	reset(last uint64) error
 
-	// next returns the next frame to send. When there is none now, ok is false: there may be one after wait, unless that is
-	// zero, or when ready has a value. io.EOF says that there will be none any more.
+	// next returns the next frame to send. If there is none at present, ok is false: there may be one after wait, unless that is
+	// zero, or when ready has a value. io.EOF says that there will be no more frames.
 	next() (f outFrame, wait time.Duration, ok bool, err error)
 	ready() <-chan struct{}
 
@@ -44,7 +44,7 @@ type outFrame struct {
 	batch         *outBatch // of which the parts are, or nil
 }
 
-// delivering connects again and again, until ctx is canceled or everything was sent after Close.
+// delivering connects and sends, and reconnects, until ctx is canceled or everything was sent after Close.
 func (s *Sender) delivering(ctx context.Context) error {
 	pause := pauseFirst
 	for ctx.Err() == nil {
@@ -83,7 +83,7 @@ func (s *Sender) delivering(ctx context.Context) error {
 	return nil
 }
 
-// rest waits before the next attempt, for a moment only when somebody waits for it. It reports whether there is to be one.
+// rest waits before the next attempt, only for a moment if Flush or Close waits for it. It reports whether there is to be one.
 func (s *Sender) rest(ctx context.Context, pause time.Duration) bool {
 	if meanwhile.Sleep(ctx, min(pause, pauseFirst)) != nil {
 		return false
@@ -98,7 +98,7 @@ func (s *Sender) rest(ctx context.Context, pause time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// deliver makes one connection and sends what the source has, until the source ends, which gives nil, or something fails.
+// deliver makes one connection and sends the batches of the source. It returns nil at the end of the source, or an error.
 func (s *Sender) deliver(ctx context.Context, id Client, from source) error {
 	conn, err := s.o.dial(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Sender) deliver(ctx context.Context, id Client, from source) error {
 			return err
 		}, meanwhile.Name("acknowledgements"))
 		if err := speak(ctx, conn, from, &bye); err != nil {
-			// The server may have said why, before it closed.
+			// The server may have sent a refusal before it closed the connection.
 			_ = meanwhile.Sleep(ctx, time.Second)
 			return err
 		}
@@ -135,7 +135,7 @@ func (s *Sender) deliver(ctx context.Context, id Client, from source) error {
 	}, meanwhile.Name("connection"))
 }
 
-// introduce says hello and takes the answer.
+// introduce sends the hello and reads the welcome.
 func (s *Sender) introduce(conn net.Conn, in *logwire.Reader, id Client) (w logwire.Welcome, err error) {
 	if err := conn.SetDeadline(time.Now().Add(connectTimeout)); err != nil {
 		return w, err
@@ -144,7 +144,7 @@ func (s *Sender) introduce(conn net.Conn, in *logwire.Reader, id Client) (w logw
 		return w, err
 	}
 	f, err := in.Next(nil)
-	if errors.Is(err, logwire.ErrSize) || errors.Is(err, logwire.ErrChecksum) { // such as an error of HTTP
+	if errors.Is(err, logwire.ErrSize) || errors.Is(err, logwire.ErrChecksum) { // another protocol, such as HTTP
 		return w, fmt.Errorf("what answers there does not speak the protocol of logs, whose port is mostly %s: %w", DefaultPort, err)
 	}
 	if err != nil {
@@ -170,7 +170,7 @@ func readRefusal(body []byte) error {
 	return &Refusal{Code: RefusalCode(code), Text: text}
 }
 
-// hear takes what the server says until it closes.
+// hear reads acknowledgements and refusals until the server closes the connection.
 func hear(conn net.Conn, in *logwire.Reader, from source) error {
 	for {
 		if err := conn.SetReadDeadline(time.Now().Add(quiet)); err != nil {
@@ -199,7 +199,7 @@ func hear(conn net.Conn, in *logwire.Reader, from source) error {
 	}
 }
 
-// speak sends frames until the source ends; then it says bye.
+// speak sends frames until the source ends; then it sends bye.
 func speak(ctx context.Context, conn net.Conn, from source, bye *atomic.Bool) error {
 	timer := time.NewTimer(pingAfter)
 	defer timer.Stop()
@@ -221,7 +221,7 @@ func speak(ctx context.Context, conn net.Conn, from source, bye *atomic.Bool) er
 			if time.Since(lastPing) < pingAfter {
 				continue
 			}
-			wait = time.Nanosecond // also a busy connection must hear from a server whose disk is slow
+			wait = time.Nanosecond // a ping is due on a busy connection as well: the disk of the server may be slow to acknowledge
 		}
 		if since := time.Since(lastPing); since >= pingAfter {
 			if err := write(conn, logwire.AppendNumber(nil, logwire.KindPing, 0), nil); err != nil {

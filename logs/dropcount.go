@@ -14,31 +14,31 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
-// A dropCount is how many records of one identity were dropped and are still to be reported. It is kept apart from the records, in a
-// file of its own beside those of the spool: what a spool drops are its oldest files, and a report that lay in them would go as well.
+// A dropCount counts the records of one identity that were dropped and not reported yet. It is in a file of its own beside those of the
+// spool: a spool drops its oldest files, and a report in one of them would be dropped as well.
 //
-// Reports have an identity and numbers of their own, and there is one report at a time: the server knows one that comes again, after
-// a kill of either process, by its number, as it knows any record.
+// Reports have an identity and numbers of their own, and there is one report at a time: the server recognizes a report that is resent
+// after a kill of either process by its number, like any record.
 //
 //	<folder>/<identity>/drops   two states, of which the later one counts, so that one is whole at any time
 type dropCount struct {
 	id   Client // of the reports
-	path string // empty: it lives in memory alone
+	path string // empty: it is in memory only
 
 	mu       sync.Mutex
 	state    dropState
 	saves    uint64   // how often the state was written
-	dirty    bool     // it is not as in the file
-	unsynced bool     // the file may not be on disk
+	dirty    bool     // whether the file has an older state
+	unsynced bool     // whether the file was written and not synced
 	out      *os.File // nil before it is first written
 }
 
-// A dropState is what the file keeps.
+// A dropState is the content of the file.
 type dropState struct {
-	unreported int64  // records that no report has said
+	unreported int64  // records that no report has counted
 	through    uint64 // files of the spool with numbers up to this one are dropped
 	report     uint64 // the number of the last report
-	amount     int64  // what that says; 0 when the server has it
+	amount     int64  // the number of records in it; 0 if the server has it
 	service    string // of the reports
 }
 
@@ -48,7 +48,7 @@ const (
 	dropSlot  = 256 // bytes of a state
 )
 
-// newDropCount returns the count of an identity, whose spool is in that folder; empty for none.
+// newDropCount returns the count of an identity whose spool is in the folder. Without a spool the folder is empty.
 func newDropCount(id Client, dir string) *dropCount {
 	d := &dropCount{}
 	sum := sha256.Sum256(append([]byte("meanwhile: dropped records of "), id[:]...))
@@ -59,7 +59,7 @@ func newDropCount(id Client, dir string) *dropCount {
 	return d
 }
 
-// load reads the state of a dead process. One of which nothing can be used is that of a process killed as it made the file.
+// load reads the state of a process that has ended. A file without a valid state is from a process that was killed while it created it.
 func (d *dropCount) load() error {
 	data, err := os.ReadFile(d.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -88,7 +88,7 @@ func readDropState(slot []byte) (s dropState, saves uint64, ok bool) {
 	return s, number(0), ok && s.unreported >= 0 && s.amount >= 0
 }
 
-// write writes the state over the older of the two. The mutex is held. It needs no more room on the disk, once it was written.
+// write writes the state over the older of the two. The mutex is held. After the first time it needs no more disk space.
 func (d *dropCount) write() error {
 	d.dirty = true
 	if d.path == "" {
@@ -123,8 +123,8 @@ func (d *dropCount) add(n int64) {
 	d.dirty = true
 }
 
-// addFiles counts the records of files that are deleted after it, with numbers up to through. What a disk does not take is in the file
-// when it is next written.
+// addFiles counts the records of files with numbers up to through, which are deleted afterwards. If the write to disk fails, the count is
+// in the file when it is next written.
 func (d *dropCount) addFiles(n int64, through uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -140,7 +140,7 @@ func (d *dropCount) dropped(last uint64) bool {
 	return last <= d.state.through
 }
 
-// begin returns the report that is to be sent, which is the one before as long as the server does not have that; zero for none.
+// begin returns the next report to send, zero for none. As long as the server does not have a report, it is the same one.
 func (d *dropCount) begin() (number uint64, amount int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -148,8 +148,8 @@ func (d *dropCount) begin() (number uint64, amount int64, err error) {
 		before := d.state
 		d.state.report++
 		d.state.amount, d.state.unreported = d.state.unreported, 0
-		// A report that no file knows could get the number of another one after a kill. Without a folder there is nothing that a
-		// process could go on with after it.
+		// The file has to be written first: otherwise another report could get the same number after a kill. Without a folder no
+		// process continues after a kill.
 		if err := d.write(); err != nil && !errors.Is(err, os.ErrNotExist) {
 			d.state = before
 			return 0, 0, err
@@ -166,10 +166,10 @@ func (d *dropCount) reported(number uint64) {
 		return
 	}
 	d.state.amount = 0
-	_ = d.write() // if it fails, the same report comes again, and the server knows it
+	_ = d.write() // if it fails, the same report may be sent again, which the server recognizes
 }
 
-// serve says which service reports are of, unless a process before has said so.
+// serve sets the service of the reports, unless an earlier process has set it.
 func (d *dropCount) serve(service string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -183,21 +183,21 @@ func (d *dropCount) service() string {
 	return d.state.service
 }
 
-// owes reports whether there is something to report.
+// owes reports whether there are dropped records to report.
 func (d *dropCount) owes() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.state.unreported > 0 || d.state.amount > 0
 }
 
-// unsaved reports whether the file is to be written or synced.
+// unsaved reports whether the file has to be written or synced.
 func (d *dropCount) unsaved() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.path != "" && (d.dirty || d.unsynced)
 }
 
-// save writes what is not in the file yet. The folder must be there.
+// save writes the state if the file has an older one. The folder must exist.
 func (d *dropCount) save() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -207,7 +207,7 @@ func (d *dropCount) save() error {
 	return d.write()
 }
 
-// sync brings to disk what was written.
+// sync syncs the file if it was written.
 func (d *dropCount) sync() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -221,8 +221,9 @@ func (d *dropCount) sync() error {
 	return nil
 }
 
-// moveTo adds what a dead process has still to report to another count of the same service, which is to be in a file as well, so that
-// the folder of the dead one can go. A kill between the two has it reported twice. One that has begun a report has to finish it.
+// moveTo adds the unreported count of a process that has ended to another count of the same service, which has to be in a file as well, so
+// that the folder of that process can be deleted. After a kill between the two writes it is reported twice. A count that has begun a report
+// has to finish it first.
 func (d *dropCount) moveTo(other *dropCount, save func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -246,6 +247,6 @@ func (d *dropCount) close() error {
 		return nil
 	}
 	out := d.out
-	d.out, d.path = nil, "" // what is dropped from now on, such as after Close, is in no file
+	d.out, d.path = nil, "" // records that are dropped from now on, such as after Close, are counted in memory only
 	return out.Close()
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
-// reportPause is the least time between two reports.
+// reportPause is the shortest time between two reports.
 const reportPause = time.Second
 
 // reporting sends reports about dropped records while there is a connection.
@@ -36,7 +36,7 @@ func (s *Sender) reporting(ctx context.Context) error {
 	}
 }
 
-// reportAll sends what is to be reported, until nothing is, the server is away, or a report fails.
+// reportAll sends reports until there is nothing to report, the server is unreachable, or a report fails.
 func (s *Sender) reportAll(ctx context.Context) {
 	select {
 	case s.reporter <- struct{}{}:
@@ -77,7 +77,7 @@ func (s *Sender) report(ctx context.Context, d *dropCount) error {
 	return meanwhile.Run(ctx, func(ctx context.Context) error { return s.deliver(ctx, d.id, r) }, meanwhile.Name("report of dropped records"))
 }
 
-// A dropReport is the source of a connection that brings one report.
+// A dropReport is the source of a connection that sends one report.
 type dropReport struct {
 	count *dropCount
 	batch *outBatch

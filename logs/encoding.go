@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	keptRoom = 64 << 10 // of an encoding that is used again
+	keptRoom = 64 << 10 // the largest capacity of an encoding that is used again
 	// The encoding's own bytes beside the texts, and the mark of what was cut, fit into the rest.
 	maxClientAttrs   = MaxRecord / 2
 	maxClientText    = MaxRecord/2 - 4<<10
 	maxClientMessage = maxClientText - 4<<10
 
-	keyJob = "job.id" // of the attribute of a task that becomes the job of its records
+	keyJob = "job.id" // the attribute of a task that becomes the job of its records
 )
 
-// An encoding is the room to make one record in.
+// An encoding is a buffer in which one record is encoded.
 type encoding struct{ record []byte }
 
 var encodings = sync.Pool{New: func() any { return &encoding{} }}
@@ -36,7 +36,7 @@ func (e *encoding) free() {
 	}
 }
 
-// encode encodes a record of somebody else, which it leaves as it is but for a time.
+// encode encodes a record that the caller of Sender.Add has made. It does not change it; a zero time becomes the current time.
 func (e *encoding) encode(v *View) (service string, record []byte, at int64) {
 	service = string(cut.Prefix(v.Service, MaxServiceRead))
 	own := *v
@@ -47,11 +47,11 @@ func (e *encoding) encode(v *View) (service string, record []byte, at int64) {
 	return service, e.record, own.Time
 }
 
-// usualRoom is as much as most records take.
+// usualRoom is enough for most records, in bytes.
 const usualRoom = 512
 
-// encode encodes what a program logs, as [View.Append] does, but in one go: each part is appended to b as it is found, and the
-// length of all is put before them at last.
+// encode encodes a record of log/slog, as [View.Append] does, but without a View: each part is appended to b, and the length is put
+// before them at the end.
 func (h *Handler) encode(ctx context.Context, b []byte, r *slog.Record, at int64) []byte {
 	b = append(b, make([]byte, binary.MaxVarintLen32)...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(at))
@@ -83,7 +83,7 @@ func (h *Handler) encode(ctx context.Context, b []byte, r *slog.Record, at int64
 	})
 	if len(b)-attrs >= maxAttrs || len(b) >= maxClientText {
 		path, _, _ := cutText(b[task:])
-		// Copied, so that the compiler leaves b where it is.
+		// Copies, so that b does not escape to the heap.
 		return appendBounded(nil, &View{
 			Time: at, Level: r.Level, Message: []byte(r.Message), Task: bytes.Clone(path), Job: []byte(job), attrs: bytes.Clone(b[attrs:]),
 		})
@@ -94,10 +94,10 @@ func (h *Handler) encode(ctx context.Context, b []byte, r *slog.Record, at int64
 	return b
 }
 
-// closeText puts the length before a text that was appended behind the byte at from.
+// closeText sets the length of a text that was appended after the byte at from, which is reserved for it.
 func closeText(b []byte, from int) []byte {
 	n := len(b) - from - 1
-	more := uvarintLen(uint64(n)) - 1 // than the one byte there is room for
+	more := uvarintLen(uint64(n)) - 1 // than the one byte that is reserved
 	if more > 0 {
 		b = append(b, make([]byte, more)...)
 		copy(b[from+1+more:], b[from+1:])
@@ -106,8 +106,8 @@ func closeText(b []byte, from int) []byte {
 	return b
 }
 
-// appendBounded appends the encoding of a record. When it would be too long, the message is cut and says so, and attributes
-// that are too many or too long are left out, and counted.
+// appendBounded appends the encoding of a record. If it would be too long, the message is truncated and ends with how much is missing, and
+// attributes that are too many or too long are left out and counted.
 func appendBounded(data []byte, v *View) []byte {
 	if len(v.attrs) < maxAttrs && len(v.Message)+len(v.Task)+len(v.Job)+len(v.attrs) < maxClientText {
 		return v.Append(data) // as nearly all are

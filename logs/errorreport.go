@@ -9,7 +9,7 @@ import (
 
 const reportEvery = time.Minute
 
-// An errorReport tells of trouble, at most once in a while: a log must not be a reason for more of it.
+// An errorReport reports errors of a sender, at most once a minute, so that a failing log server does not flood standard error.
 type errorReport struct {
 	notify func(error) // nil: a line to os.Stderr
 
