@@ -80,7 +80,7 @@ type Job struct {
 	UniqueWhile []State `json:"-"`
 	Replace     bool    `json:"-"`
 	// ReplaceWithin, if it is more than zero, bounds the time that Replace sets: the holder is due at most so long after its
-	// creation, or now if that is over, see [Debounce]. Stores read it like the two fields above.
+	// creation, or now if that is over, but no earlier than its next attempt, if it has had one, see [Debounce]. Stores read it like the two fields above.
 	ReplaceWithin time.Duration `json:"-"`
 
 	// These times are by the store's clock. RunAt is when the job became or becomes due.

@@ -121,8 +121,9 @@ func Replace() Option {
 
 // Debounce merges many jobs that come soon after each other into one, which runs when no other has come for d: a queued job of its kind
 // with the key gets the args of this one, and is due d from now, but no later than within after its own creation; the result says that
-// nothing was enqueued. A running job is left alone, and one more is enqueued, so that the last args are never lost. Debounce combines
-// Unique, [UniqueWhile] with Queued, [Replace] and [In]; none of these may be given beside it, nor At. within must be at least d.
+// nothing was enqueued. A job that waits for its next attempt is due no earlier than that. A running job is left alone, and one more is
+// enqueued, so that the last args are never lost. Debounce combines Unique, [UniqueWhile] with Queued, [Replace] and [In]; none of these may
+// be given beside it, nor At. within must be at least d.
 func Debounce(key string, d, within time.Duration) EnqueueOption {
 	return enqueueOnly(func(in *insertion) {
 		Unique(key).enqueue(in)

@@ -21,8 +21,9 @@ type Inserter interface {
 	// For each job, in order, it returns the ID of the job that is stored: its own, or, if its unique key is held, that of the holder. Keys among the
 	// jobs themselves count as well: the first job holds it. A job with UniqueWhile whose key is held by a job that is in none of these states takes
 	// the key over, and is stored; a holder that was deleted is in none. Otherwise, a job with Replace gives its Args and its time to the holder, if
-	// that is queued; with ReplaceWithin that time is at most so long after the holder's Created, or now if that is over. The jobs are valid (see
-	// New), in state Queued, and due at RunAt, or Delay after the insertion if RunAt is zero. Options never change. Insert does not change the jobs.
+	// that is queued; with ReplaceWithin that time is at most so long after the holder's Created, or now if that is over, and a holder whose Attempt
+	// is not zero stays due at its own time if that is later. The jobs are valid (see New), in state Queued, and due at RunAt, or Delay after the
+	// insertion if RunAt is zero. Options never change. Insert does not change the jobs.
 	// An ID that is stored already is an error. Args are kept byte for byte.
 	//
 	// After an error that leaves open whether the jobs were stored, such as a connection that broke at the commit, they

@@ -18,6 +18,9 @@ var insertFaults = []fault{
 	{name: "a debounced job is due when the first was", noticed: []string{
 		"a debounced job is due later with each that replaces it, up to its longest delay",
 	}, apply: insertAs(func(j *job.Job) { j.Replace = j.Replace && j.ReplaceWithin == 0 })},
+	{name: "a debounced job is replaced as others", noticed: []string{
+		"a debounced job that waits for its next attempt is due no earlier",
+	}, apply: insertAs(func(j *job.Job) { j.ReplaceWithin = 0 })},
 	{name: "insert changes the jobs", noticed: []string{
 		"insert stores a job with all its fields",
 		"many are claimed in order",

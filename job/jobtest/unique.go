@@ -180,6 +180,31 @@ var uniquePromises = []promise{
 		f.finish(running, job.Completed)
 		f.sameIDs("the next", f.tryInsert(debounced(time.Hour, 2*time.Hour)), []job.ID{next.ID})
 	}},
+	{"a debounced job that waits for its next attempt is due no earlier", func(f *fixture) {
+		debounced := func(d time.Duration) *job.Job {
+			j := f.job(job.Debounce("a", d, d))
+			j.Args = json.RawMessage(`{"n":2}`)
+			return j
+		}
+		first := f.insertNew(job.Debounce("a", 1, 1))
+		var failed *job.Job
+		f.eventually("the job to be due", func() bool {
+			for _, failed = range f.claim("w", 5) {
+			}
+			return failed != nil
+		})
+		failed.State, failed.RunAt, failed.Delay = job.Queued, time.Time{}, time.Hour
+		f.settle("w", failed)
+		again := f.read(first.ID).RunAt
+		f.sameIDs("inserted", f.tryInsert(debounced(time.Minute)), []job.ID{first.ID})
+		if got := f.read(first.ID); !got.RunAt.Equal(again) || string(got.Args) != `{"n":2}` {
+			f.Errorf("it has the args %s and is due at %v, want the new ones at %v", got.Args, got.RunAt, again)
+		}
+		f.tryInsert(debounced(2 * time.Hour))
+		f.near("with a longer delay it is due", f.read(first.ID).RunAt, again.Add(time.Hour))
+		f.tryInsert(f.job(job.Unique("a"), job.Replace()))
+		f.near("replaced, it is due", f.read(first.ID).RunAt, f.now())
+	}},
 	{"of the jobs of one call the last replaces the first", func(f *fixture) {
 		a, b, c := f.job(job.Unique("a")), f.job(job.Unique("a"), job.Replace()), f.job(job.Unique("a"))
 		b.Args = json.RawMessage(`{"n":2}`)

@@ -41,11 +41,15 @@ func (s *Store) replace(holder job.ID, j *job.Job, now time.Time) {
 	}
 	s.unlink(e)
 	e.Args = bytes.Clone(j.Args)
+	again := e.RunAt
 	e.setDue(j, now)
 	if latest := e.Created.Add(j.ReplaceWithin); j.ReplaceWithin > 0 && e.RunAt.After(latest) {
 		if e.RunAt = latest; latest.Before(now) {
 			e.RunAt = now
 		}
+	}
+	if j.ReplaceWithin > 0 && e.Attempt > 0 && e.RunAt.Before(again) {
+		e.RunAt = again
 	}
 	s.link(e)
 	s.notify(e.Queue)

@@ -28,9 +28,13 @@ local function replace(id, a)
   local j = load(id)
   if a[14] ~= '1' or not j or j.s ~= 'queued' then return end
   unlink(j)
+  local again = j.n > 0 and j.r or 0
   j.r = due(a[9], a[16])
   local within = tonumber(a[15])
-  if within > 0 and j.r > j.c + within then j.r = math.max(j.c + within, now) end
+  if within > 0 then
+    if j.r > j.c + within then j.r = math.max(j.c + within, now) end
+    j.r = math.max(j.r, again)
+  end
   setArgs(j, a)
   more(j)
   j.tail = cmsgpack.pack(j.u, j.uf, j.mi, j.co, j.o) .. string.sub(a[6], unpackSome(a[6], 10, 0) + 1)
