@@ -77,6 +77,7 @@ func TestStrangersDoNotFillTheLog(t *testing.T) {
 					test.connect(n)
 				}
 				time.Sleep(10 * time.Second) // the silent are given up
+				synctest.Wait()
 				return log.String()
 			}
 			if got := connect(100); strings.Count(got, test.message) != 10 {
