@@ -22,7 +22,7 @@ const (
 	// CommandCancelTask cancels a task of a job and all below it, as Node.Cancel does. How the handler reacts is up to the
 	// handler: the job is not canceled.
 	CommandCancelTask CommandKind = "cancel task"
-	// CommandTick makes a cron of the worker tick now, out of turn. As with any tick, a second tick in the same second does not
-	// count, nor does a tick of a paused cron.
+	// CommandTick makes a cron of the worker tick now, out of turn. A second such tick in the same second does not count, nor does a
+	// tick of a paused cron.
 	CommandTick CommandKind = "tick"
 )

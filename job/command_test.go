@@ -179,6 +179,42 @@ func TestCancelOneTaskOfAJob(t *testing.T) {
 	})
 }
 
+// TestTickNowInTheSecondOfAnotherEvent: a cron ticks out of turn also in the second in which it was resumed, and in that of a tick in turn.
+func TestTickNowInTheSecondOfAnotherEvent(t *testing.T) {
+	for _, resume := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			spec := "@every 10s"
+			if resume {
+				spec = "0 * * * *"
+			}
+			ticks := 0
+			config := job.Config{Name: "w", Crons: []job.Cron{{Name: "c", Spec: spec, Job: func(time.Time) (*job.Job, error) { return noteKind.New(note{}) }}}}
+			seconds(.5) // commands reach the worker between two seconds
+			r := newRig(t, config, noteKind.Handle(func(context.Context, note) error { ticks++; return nil }))
+			seconds(599.5)
+			before := ticks
+			const times = 10
+			for i := range times { // at another tenth of a second each time
+				seconds(float64(i)/10 + .01)
+				for _, paused := range []bool{resume, false} {
+					if err := r.store.PauseCron(r.ctx, "c", paused); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.order("w", job.Command{Do: job.CommandTick, Cron: "c"})
+				seconds(9.99 - float64(i)/10)
+			}
+			want := times
+			if !resume {
+				want *= 2
+			}
+			if got := ticks - before; got != want {
+				t.Errorf("resumed: %t: %d ticks, want %d", resume, got, want)
+			}
+		})
+	}
+}
+
 func TestTickNowCountsOnceWithTwoWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

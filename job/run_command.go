@@ -63,14 +63,16 @@ func (r *run) cancelTasks(commands []Command) {
 	}
 }
 
-// tickNow has a cron of this worker tick out of turn. The store may take long, and the leases must be renewed meanwhile.
+// tickNow has a cron of this worker tick out of turn. The store may take long, and the leases must be renewed meanwhile. The tick counts as one of the end
+// of its second: it counts also if the cron has ticked in turn, or was resumed, in the same second, and not if it has ticked out of turn.
 func (r *run) tickNow(ctx context.Context, name string) {
 	for _, c := range r.load.Load().crons {
 		if c.Name != name {
 			continue
 		}
 		meanwhile.Go(ctx, func(ctx context.Context) error {
-			if err := r.tick(ctx, c, r.clock.at(time.Now()).Truncate(time.Second)); err != nil && ctx.Err() == nil {
+			at := r.clock.at(time.Now()).Truncate(time.Second)
+			if err := r.tick(ctx, c, at, at.Add(time.Second-time.Microsecond)); err != nil && ctx.Err() == nil {
 				r.config.Logger.Error("job: a cron could not tick now", "cron", name, "error", err)
 			}
 			return nil

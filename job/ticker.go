@@ -181,7 +181,7 @@ func earlier(a, b time.Time) time.Time {
 
 func (r *run) tickDue(ctx context.Context, c *cronState, now time.Time) error {
 	for _, at := range due(c.schedule, c.last, c.seen, now, c.CatchUp) {
-		if err := r.tick(ctx, c, at); err != nil {
+		if err := r.tick(ctx, c, at, at); err != nil {
 			return fmt.Errorf("cron %q at %v: %w", c.Name, at, err)
 		}
 		c.last = at
@@ -190,14 +190,15 @@ func (r *run) tickDue(ctx context.Context, c *cronState, now time.Time) error {
 	return nil
 }
 
-func (r *run) tick(ctx context.Context, c *cronState, at time.Time) error {
+// tick enqueues the job for at, unless the store has a tick that is not before counts.
+func (r *run) tick(ctx context.Context, c *cronState, at, counts time.Time) error {
 	j, err := c.makeJob(at)
 	if err != nil {
 		r.config.Logger.Error("job: a cron could not make its job: the tick is left out", "cron", c.Name, "at", at, "error", err)
 	}
 	call, cancel := context.WithTimeout(ctx, r.callTimeout())
 	defer cancel()
-	tick := Tick{Cron: c.Name, Spec: c.schedule.String(), At: at, Next: c.schedule.next(at), Job: j} // which without a job notes Next
+	tick := Tick{Cron: c.Name, Spec: c.schedule.String(), At: counts, Next: c.schedule.next(at), Job: j} // which without a job notes Next
 	ours, err := r.store.Tick(call, tick)
 	if ours {
 		r.observe(Event{Kind: CronTicked, Job: j, Cron: c.Name})
