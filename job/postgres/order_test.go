@@ -34,7 +34,7 @@ func (c *deadlockCount) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.T
 // TestKeysAreLockedInOneOrder: inserts that replace the holders of several keys, actions on these, and what runs them wait for each other in a line
 // and never in a circle, which the server ends after a second by an error for one of them.
 func TestKeysAreLockedInOneOrder(t *testing.T) {
-	const keys, rounds = 20, 100
+	const keys, rounds = 20, 50
 	type call func(ctx context.Context, s job.Store) error
 	unique := func(opts ...job.EnqueueOption) call {
 		return func(ctx context.Context, s job.Store) error {
