@@ -98,11 +98,10 @@ func New(c Config) *API {
 
 // How long a request may take.
 const (
-	shortTime = 30 * time.Second
-	longTime  = 10 * time.Minute // what may be about many jobs
-	writeTime = 10 * time.Second // for what is written afterwards
-	// What is left of the body of a refused request.
-	readOnTime = 5 * time.Second
+	shortTime  = 30 * time.Second
+	longTime   = 10 * time.Minute // what may be about many jobs
+	writeTime  = 10 * time.Second // for what is written afterwards
+	readOnTime = 5 * time.Second  // for the rest of the body of a refused request
 )
 
 // A route is what is done at a method and a path.

@@ -50,7 +50,7 @@ const maxRounds = 100 // of finding out who waits for whom; beyond that nothing 
 
 // findJams finds the semaphores whose waiters cannot be served before they go on themselves. It assumes that a task releases what it took, unless a
 // goroutine has ever released what another one took, or the task has a goroutine below it that does something else than to wait in the jam. A task
-// that waits for what it took itself may have handed it to another one, so such a semaphore counts only if tasks were seen to release what they took.
+// that waits for what it took itself may have passed it to another one, so such a semaphore counts only if tasks were seen to release what they took.
 //
 // It starts with all waiters, and removes those that can be served, or that wait for a task which can end, until there are none to remove. The rest
 // wait for each other.

@@ -49,7 +49,7 @@ func (t *lastSeenTable) entry(id uint32) *lastSeen {
 // seenFrom is the time that durations are counted from.
 var seenFrom = time.Now()
 
-// A waitIdentity identifies a wait, so that it can be told from a later one at the same place. The zero value is for waits that cannot be identified,
+// A waitIdentity identifies a wait, so that it can be distinguished from a later one at the same place. The zero value is for waits that cannot be identified,
 // such as those for a channel, a lock or a connection: for these the runtime shows only the stack, which is the same each time round a loop.
 type waitIdentity struct {
 	waiter uint32            // the number of a wait inside this package

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// jobs are those that nobody has fetched yet.
+// jobs has the jobs that were pushed and not fetched yet.
 var jobs = make(chan []byte, 1_000_000)
 
 func main() {

@@ -119,7 +119,7 @@ func (s *sessions) end(key [sha256.Size]byte) {
 	}
 }
 
-// cookie returns the value of a request's cookie, or "". Over TLS only the one that was set over TLS counts, which nobody can have set without it.
+// cookie returns the value of a request's cookie, or "". Over TLS only the one that was set over TLS counts: a page without TLS cannot set it.
 func cookie(r *http.Request, secure bool) string {
 	found := r.CookiesNamed(nameOf(secure))
 	if len(found) != 1 || len(found[0].Value) != cookieSize {

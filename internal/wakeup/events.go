@@ -15,10 +15,10 @@ type Events struct {
 	last    uint64
 	all     uint64            // the last event of every queue
 	queues  map[string]uint64 // the last event by queue
-	changed chan struct{}     // closed by the next Wake; nil if nobody waits
+	changed chan struct{}     // closed by the next Wake; nil if no caller waits
 
 	// marks has, by set of queues, the last events known to callers that are not waiting at present. The next caller gets the lowest mark: callers
-	// cannot be told apart, and it is better to wake one twice than not at all.
+	// cannot be distinguished, and it is better to wake one twice than not at all.
 	marks map[string][]uint64
 }
 

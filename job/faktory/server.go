@@ -107,7 +107,7 @@ func New(c Config) (*Server, error) {
 }
 
 // Serve accepts connections until ctx is canceled; then it closes the listener, lets running commands end within 5 seconds, and returns nil. Jobs
-// that clients run continue: they are held for a minute more, in which another server may take them over. Serve may be called only once.
+// that clients run continue: they stay leased for a minute more, in which another server may take them over. Serve may be called only once.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // commands outlive ctx by a little
 	defer cancel()

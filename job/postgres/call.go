@@ -44,10 +44,6 @@ func (s *Store) call(ctx context.Context, what string, fn func(ctx context.Conte
 		if err = fn(ctx); err == nil {
 			return nil
 		}
-		if errors.Is(err, errFreed) && ctx.Err() == nil {
-			try, err = try-1, nil
-			continue
-		}
 		if try == tries || !undone(err) || !pause(ctx, time.Duration(try)*5*time.Millisecond) {
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -147,8 +148,16 @@ func (r sqlRunner) each(ctx context.Context, statement string, args, to []any, f
 // run returns a runner whose statements are each a transaction.
 func (s *Store) run() pgxRunner { return pgxRunner{s.pool, s.mode} }
 
-// inTx runs fn in a transaction.
+// inTx runs fn in a transaction, and again in another one if it returns errFreed.
 func (s *Store) inTx(ctx context.Context, fn func(r pgxRunner) error) error {
+	for {
+		if err := s.inOneTx(ctx, fn); !errors.Is(err, errFreed) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) inOneTx(ctx context.Context, fn func(r pgxRunner) error) error {
 	tx, err := s.pool.Begin(ctx)
 	if err != nil {
 		return err

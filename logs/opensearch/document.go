@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,10 +36,10 @@ func (o *Output) appendItem(b []byte, r *logs.Record, plain bool) []byte {
 	b = appendText(b, "meanwhile.task", r.Task)
 	b = appendText(b, "meanwhile.job", r.Job)
 	var attrs []byte
-	seen := map[string]bool{} // a document that has a field twice is refused
+	var used []string // a document that has a field twice is refused
 	for _, a := range r.Attrs {
-		if name, ok := own[a.Key]; ok && a.Value.Kind() == slog.KindString && !seen[name] {
-			seen[name] = true
+		if name, ok := own[a.Key]; ok && a.Value.Kind() == slog.KindString && !slices.Contains(used, name) {
+			used = append(used, name)
 			b = appendText(b, name, a.Value.String())
 			continue
 		}

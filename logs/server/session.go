@@ -201,7 +201,7 @@ func (c *session) send(frame []byte) error {
 	return err
 }
 
-// An unavailable error is an error of the server, such as a full disk. The client is not told its details.
+// An unavailable error is an error of the server, such as a full disk. The client does not see its details.
 type unavailable struct{ err error }
 
 func (u *unavailable) Error() string { return u.err.Error() }
