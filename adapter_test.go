@@ -189,7 +189,7 @@ func TestAdaptiveLimitReachesTheBestFixedLimit(t *testing.T) {
 		"few":                   {phases: []int{3, 1, 5}, length: 30 * time.Second, jitter: heavyTail, queue: 2, refusal: 20 * ms},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if strings.HasPrefix(name, "noise") {
+			if strings.HasPrefix(name, "noise") || name == "queue and refusals" {
 				testenv.LongTest(t)
 			}
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/api"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
@@ -135,12 +136,20 @@ func TestBulk(t *testing.T) {
 		{`{"kind":"k"}` + "\n\n" + `{"kind":"k","typo":1}`, 400, `"detail":"line 3: unknown field \"typo\"","duplicates":0,"enqueued":1,"line":3`},
 		{`{"kind":"k"}` + "\n" + `{"kind":""}`, 422, `"detail":"line 2: the name of the kind is empty","duplicates":0,"enqueued":1,"line":2`},
 		{`{"kind":"` + strings.Repeat("x", 2<<20) + `"}`, 413, `"detail":"line 1: it has more than 1114112 bytes"`},
-		{strings.Repeat(`{"kind":"k"}`+"\n", 100_001), 413, `"detail":"line 100001: more than 100000 jobs in one request","duplicates":0,"enqueued":100000`},
 		{"\n", 200, `"enqueued":0`},
 	} {
 		if w := ask(h, "POST", "/jobs/bulk", test.body, ndjson); w.Code != test.status || !strings.Contains(w.Body.String(), test.want) {
 			t.Errorf("%.60s: got %d %s, want %d %s", test.body, w.Code, w.Body, test.status, test.want)
 		}
+	}
+}
+
+func TestBulkIsBounded(t *testing.T) {
+	testenv.LongTest(t)
+	h := api.New(api.Config{Store: memory.New()})
+	w := ask(h, "POST", "/jobs/bulk", strings.Repeat(`{"kind":"k"}`+"\n", 100_001), ndjson)
+	if want := `"detail":"line 100001: more than 100000 jobs in one request","duplicates":0,"enqueued":100000`; w.Code != 413 || !strings.Contains(w.Body.String(), want) {
+		t.Errorf("got %d %s, want 413 %s", w.Code, w.Body, want)
 	}
 }
 
@@ -273,6 +282,7 @@ func (broken) Counts(context.Context) ([]job.Count, error) {
 
 // TestPageOfLargeFailures has jobs whose failures are longer than all that clients have sent.
 func TestPageOfLargeFailures(t *testing.T) {
+	testenv.LongTest(t)
 	store := memory.New()
 	h := api.New(api.Config{Store: store})
 	const jobs = 10

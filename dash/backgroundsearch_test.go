@@ -101,6 +101,7 @@ const (
 )
 
 func TestSlowSearchIsThereAtOnceAndGoesOn(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		s := made(t)
 		h := dash.New(dash.Config{Store: s})
@@ -126,6 +127,7 @@ func TestSlowSearchIsThereAtOnceAndGoesOn(t *testing.T) {
 }
 
 func TestSlowSearchStaysTrue(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		s := made(t)
 		h := dash.New(dash.Config{Store: s})
@@ -149,6 +151,7 @@ func TestSlowSearchStaysTrue(t *testing.T) {
 
 // What begins to match where was searched already, is found by the next pass.
 func TestSlowSearchBeginsAgain(t *testing.T) {
+	testenv.LongTest(t)
 	bubble(t, func(t *testing.T) {
 		s := made(t)
 		h := dash.New(dash.Config{Store: s})
@@ -245,6 +248,7 @@ func TestSearchThatTakesTooLongSaysSo(t *testing.T) {
 
 // A reader without scripts looks for a moment at a time, and gets on where very many jobs were made in one.
 func TestSlowSearchOfOneMoment(t *testing.T) {
+	testenv.LongTest(t)
 	bubble(t, func(t *testing.T) {
 		s := &scanned{Store: memory.New(), each: 3 * time.Millisecond}
 		enqueue(t, s, "older", `{"rare":true}`, 1)
@@ -269,6 +273,7 @@ func TestSlowSearchOfOneMoment(t *testing.T) {
 }
 
 func TestManySlowSearches(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T) {
 		h := dash.New(dash.Config{Store: made(t)})
 		for i := range 100 {

@@ -32,6 +32,7 @@ func did(t *testing.T, h http.Handler, w *httptest.ResponseRecorder, want string
 
 // TestUndo: each action on queued jobs is undone, and a job is what it was before.
 func TestUndo(t *testing.T) {
+	t.Parallel()
 	for name, open := range map[string]func() (job.Store, error){
 		"memory": func() (job.Store, error) { return memory.New(), nil },
 		"sqlite": func() (job.Store, error) { return sqlite.Open(t.Context(), "sqlite:"+t.TempDir()+"/jobs.db") },
@@ -173,6 +174,7 @@ func TestUndoPause(t *testing.T) {
 
 // TestUndoIsBounded: in jobs, in number and in time.
 func TestUndoIsBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
 		h := dash.New(dash.Config{Store: s})

@@ -169,6 +169,7 @@ func failOne(t *testing.T, s job.Store) {
 }
 
 func TestCharts(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &statsCounted{Store: memory.New()}
 		time.Sleep(2 * time.Hour)

@@ -29,6 +29,7 @@ import (
 `
 
 func TestImportStores(t *testing.T) {
+	testenv.LongTest(t)
 	file := filepath.Join(t.TempDir(), "main.go")
 	if err := os.WriteFile(file, []byte("package main\n"+importStores+"\nfunc main() {}\n"), 0o600); err != nil {
 		t.Fatal(err)

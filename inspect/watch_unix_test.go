@@ -14,6 +14,8 @@ import (
 
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 func TestWatchFindsATaskThatHoldsAThread(t *testing.T) {
@@ -51,6 +53,7 @@ func rawPipe(t *testing.T) (read, write int) {
 }
 
 func TestWatchFindsHeldThreads(t *testing.T) {
+	testenv.LongTest(t)
 	c := only(ThreadsHeld)
 	c.Interval = 1 // the first may come before a look has found the tasks where they are
 	watched(t, c, func(ctx context.Context, f *findings) {

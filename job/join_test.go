@@ -18,6 +18,7 @@ import (
 )
 
 func TestJoinedStores(t *testing.T) {
+	t.Parallel()
 	jobtest.TestStoreInBubble(t, func(*testing.T) job.Store { return job.Join(memory.New(), memory.New(), memory.New()) },
 		jobtest.OrderInParts, jobtest.CallsInParts, jobtest.UniqueInParts, jobtest.LimitsFirst, jobtest.ThrottleInParts, jobtest.SessionsInParts)
 }

@@ -137,6 +137,7 @@ func TestSetCrons(t *testing.T) {
 // TestSetCronsAnotherSpec: a cron whose spec is changed begins with the next tick of the new one, whatever it does about missed ticks, and loses none
 // that is due while it is changed.
 func TestSetCronsAnotherSpec(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []job.CatchUp{job.CatchUpLast, job.CatchUpNone, job.CatchUpAll} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newIdleRig(t)

@@ -106,6 +106,7 @@ func TestWhatFollowsComplete(t *testing.T) {
 
 // Many jobs that each have a thousand follow are not written in one transaction.
 func TestMuchFollows(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
 		for range 50 {

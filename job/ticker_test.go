@@ -252,6 +252,7 @@ func TestCatchUpAfterAnOutage(t *testing.T) {
 
 // TestCatchUpOfALongOutage: after more than a minute the newest tick is not late any more, but missed.
 func TestCatchUpOfALongOutage(t *testing.T) {
+	t.Parallel()
 	for policy, want := range map[job.CatchUp][]int{job.CatchUpNone: {3600, 10800}, job.CatchUpLast: {3600, 7200, 10800}} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newCronRig(t, policy)

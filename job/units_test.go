@@ -97,6 +97,7 @@ func unitsRun(t *testing.T, jobs int, cost int, handle func(ctx context.Context,
 
 // TestSpend: the jobs behind one that has spent more than its cost wait longer, and not as long behind one that has spent less.
 func TestSpend(t *testing.T) {
+	t.Parallel()
 	minutes := func(n ...time.Duration) (want []time.Duration) {
 		for _, n := range n {
 			want = append(want, n*time.Minute)

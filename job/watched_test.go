@@ -247,6 +247,7 @@ func (s fickle) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 }
 
 func TestLargeTreesAreCut(t *testing.T) {
+	t.Parallel()
 	const wide, deep = 3000, 700
 	var below func(ctx context.Context, n int) error
 	below = func(ctx context.Context, n int) error {

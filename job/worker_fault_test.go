@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 	"github.com/meanwhile-go/meanwhile/job/memory"
@@ -164,8 +165,9 @@ func (s *sessionSpy) Renew(ctx context.Context, r job.Renewal) (job.Renewed, err
 
 // TestWorkersOnAnUnreliableStore has faults between any two steps of two workers, and checks what must hold all the same.
 func TestWorkersOnAnUnreliableStore(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range uint64(testenv.Rounds(4, 8)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				store := memory.New()
 				testUnreliable(t, seed, store, func(unreliably func(job.Store) *unreliable) job.Store { return unreliably(store) })

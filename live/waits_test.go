@@ -95,6 +95,7 @@ func TestWaitsAsJSON(t *testing.T) {
 
 // go tool pprof gets the profile from a URL as the documentation has it.
 func TestWaitsForPprof(t *testing.T) {
+	testenv.LongTest(t)
 	testenv.NeedExact(t)
 	pprof := testenv.Pprof(t)
 	var recorded *httptest.ResponseRecorder

@@ -90,11 +90,12 @@ func dropperRole(address, spool string) {
 // TestKilledClientsReportDrops kills clients that have dropped records, while the server is away, and then one that reports for them,
 // and the server, again and again: what is reported in the end is what was dropped.
 func TestKilledClientsReportDrops(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	dir := t.TempDir()
 	address, spool, path := newTestServer(t).address, filepath.Join(dir, "spool"), filepath.Join(dir, "lines")
 	var want int64
-	for range testenv.Rounds(1, 3) {
+	for range 3 {
 		client := testenv.StartRole(t, "dropper", address, spool)
 		n, err := strconv.ParseInt(client.Wait(t, "dropped"), 10, 64)
 		if err != nil || n == 0 {
@@ -108,7 +109,7 @@ func TestKilledClientsReportDrops(t *testing.T) {
 		server.Wait(t, "ready")
 		last := testenv.StartRole(t, "client", address, spool)
 		id := last.Wait(t, "client")
-		if round < testenv.Rounds(2, 5) {
+		if round < 5 {
 			last.Wait(t, "acknowledged")
 			<-time.After(time.Duration(round) * 20 * time.Millisecond)
 			server.Kill()

@@ -77,7 +77,7 @@ func TestShardsKeepOrder(t *testing.T) {
 
 // What is logged while the handler is closed is taken or refused, never lost in between.
 func TestCloseRacesWithRecords(t *testing.T) {
-	for range testenv.Rounds(5, 20) {
+	for range testenv.Rounds(2, 20) {
 		h := newIdleHandler(t)
 		var taken, refused atomic.Int64
 		var calls sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
@@ -19,6 +20,7 @@ import (
 // forgotten it, and go on when the watch has ended.
 func TestTaskWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		rounds := testenv.Rounds(2, 3)
 		m := metrics.New(metrics.Config{})
 		slept := func() float64 {
 			return gather(t, m)[`meanwhile_task_wait_seconds_total{task="shop/order",wait="sleep"}`]
@@ -27,7 +29,7 @@ func TestTaskWaits(t *testing.T) {
 			inspect.Watch(ctx, inspect.WatchConfig{Log: slog.New(slog.DiscardHandler)})
 			sleep := func(d time.Duration) { _ = meanwhile.Sleep(ctx, d) }
 			want := 0.0
-			for range 3 {
+			for range rounds {
 				for range 4 {
 					meanwhile.Go(ctx, func(ctx context.Context) error { return meanwhile.Sleep(ctx, 30*time.Second) }, meanwhile.Name("order"))
 				}
@@ -48,8 +50,8 @@ func TestTaskWaits(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if got := slept(); math.Abs(got-360) > 6 {
-			t.Errorf("after the end of the watch %.1f s, want 360", got)
+		if got, want := slept(), float64(120*rounds); math.Abs(got-want) > 6 {
+			t.Errorf("after the end of the watch %.1f s, want %v", got, want)
 		}
 	})
 }

@@ -496,6 +496,9 @@ func TestMainStopsAtASignal(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.program, " ", test.signal), func(t *testing.T) {
+			if test.program == "tidies up for long" {
+				testenv.LongTest(t)
+			}
 			t.Parallel()
 			c := startChild(t, test.program, nil)
 			c.await("ready")
@@ -566,6 +569,7 @@ func TestMainAtQuit(t *testing.T) {
 
 // Nobody reads what the process prints, and the pipe is full.
 func TestMainExitsWhenItCannotPrint(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	reader, writer, err := os.Pipe()
 	if err != nil {

@@ -212,6 +212,7 @@ func TestSendTellsDeathBySignal(t *testing.T) {
 
 // After the end of the program, signals end the wait for the server at most: the exit code is that of the program.
 func TestSendKeepsTheExitCodeAfterTheEnd(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
 		t.Run(sig.String(), func(t *testing.T) {

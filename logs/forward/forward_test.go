@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
@@ -327,6 +328,7 @@ func (d *deepShelf) Read(ctx context.Context, service string, from uint64) meanw
 
 // However many services wait for an output that is unreachable, only those that are sent are in memory and have files open.
 func TestForwarderWaitsWithoutMemory(t *testing.T) {
+	testenv.LongTest(t)
 	const services, atOnce = 60, 4
 	synctest.Test(t, func(t *testing.T) {
 		store := &deepShelf{Shelf: logtest.NewShelf()}

@@ -434,6 +434,7 @@ func TestJournalIsBounded(t *testing.T) {
 
 // What it knows of very many clients is more than a file has otherwise, and is not written again for each entry.
 func TestJournalOfVeryManyClients(t *testing.T) {
+	testenv.LongTest(t)
 	f := newTestFile(t)
 	f.policy = SyncOS
 	f.begin()

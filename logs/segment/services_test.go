@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/storage"
@@ -14,6 +15,7 @@ import (
 
 // A search over many services has no file of each open, and finds the same.
 func TestSearchOfManyServices(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	const services = 3 * maxOpen / 2
 	opened := func() int {

@@ -23,7 +23,7 @@ func TestStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name != "defaults" && name != "tiny backlog" {
+			if name != "defaults" {
 				testenv.LongTest(t)
 			}
 			cfg.Logger = quiet

@@ -93,6 +93,7 @@ func loggerRole(address, spool, service string) {
 // TestKilledServerOfFiles kills a server again and again, at times while it begins, with clients that send on. The files
 // have each line once, in the order of its client.
 func TestKilledServerOfFiles(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	dir := t.TempDir()
 	address := freeAddress(t)

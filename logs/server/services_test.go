@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/linefile"
@@ -209,6 +210,7 @@ func TestRecordsFitIntoAStore(t *testing.T) {
 
 // A client of the own protocol is told what was kept by its own numbers, also of a batch that does not fit into one any more.
 func TestBatchOfAnotherService(t *testing.T) {
+	testenv.LongTest(t)
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		store, err := segment.Open(ctx, t.TempDir(), segment.Config{Sync: segment.OS})
 		if err != nil {
@@ -257,6 +259,7 @@ func TestBatchOfAnotherService(t *testing.T) {
 
 // A server has no more files open than it should, however many services there are.
 func TestMoreServicesThanFiles(t *testing.T) {
+	testenv.LongTest(t)
 	dir := t.TempDir()
 	const services = mostFiles + 200
 	route := server.Route{To: []server.Destination{{File: &linefile.Config{Path: filepath.Join(dir, "{service}.log")}}}}

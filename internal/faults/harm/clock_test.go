@@ -14,10 +14,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // TestClockJumps builds a program with the local toolchain, and has its clock jump while it runs and before it begins.
 func TestClockJumps(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	folder := t.TempDir()
 	program := filepath.Join(folder, "clock")
@@ -131,6 +134,7 @@ func TestNow(t *testing.T) {
 
 // TestChanges makes two of one file, and sees what the program does then.
 func TestChanges(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	folder := t.TempDir()
 	program := filepath.Join(folder, "clock")

@@ -24,6 +24,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/corpus"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/engine"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
@@ -139,6 +140,7 @@ func TestShow(t *testing.T) {
 
 // TestPart indexes a part in the slow ways: it is what was asked for, the table says so, and no job is left behind.
 func TestPart(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	d, printed := newDemo(t, 200, 0, nil)
 	if err := meanwhile.Run(t.Context(), d.compare); err != nil {

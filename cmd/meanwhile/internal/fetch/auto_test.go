@@ -35,8 +35,9 @@ func (s *busyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // TestAutoKeepsToWhatAServerTakes: of 20,000 URLs without retries less than one in fifty fails, and the server is kept busy.
 func TestAutoKeepsToWhatAServerTakes(t *testing.T) {
+	testenv.LongTest(t)
 	urls := 20_000
-	if !testenv.Long() || raceEnabled {
+	if raceEnabled {
 		urls = 2000
 	}
 	server := httptest.NewServer(new(busyServer))

@@ -27,6 +27,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -107,6 +108,7 @@ func freeAddress(t *testing.T) string {
 
 // TestClientCertificates has a server let in those whose certificates an authority has signed, and nobody else.
 func TestClientCertificates(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	ours, theirs := newAuthority(t), newAuthority(t)
 	dir := t.TempDir()
