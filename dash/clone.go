@@ -30,7 +30,7 @@ type cloning struct {
 // confirmClone shows the form, with what the job has.
 func (h *handler) confirmClone(ctx context.Context, v *view) (*page, error) {
 	if v.ReadOnly {
-		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
+		return nil, refuse(http.StatusForbidden, "You have read-only access.")
 	}
 	j, err := h.findJob(ctx, v.path["id"])
 	if err != nil {

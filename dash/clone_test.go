@@ -92,7 +92,7 @@ func TestCloneRefused(t *testing.T) {
 		t.Errorf("%d jobs, %v", len(jobs), err)
 	}
 	readOnly := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return true }})
-	has(t, get(t, readOnly, "/jobs/"+id+"/clone"), http.StatusForbidden, "You may look")
+	has(t, get(t, readOnly, "/jobs/"+id+"/clone"), http.StatusForbidden, "You have read-only access")
 	has(t, get(t, readOnly, "/jobs/"+id), http.StatusOK, "not Clone", "not >change<")
 }
 

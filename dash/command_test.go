@@ -104,8 +104,8 @@ func TestLiveTree(t *testing.T) {
 		path+"/task?task=10", "not task?task=1\"")
 	readOnly := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return true }})
 	has(t, get(t, readOnly, path), http.StatusOK, "page 30", "not /task?task=")
-	has(t, get(t, readOnly, path+"/task?task=10"), http.StatusForbidden, "You may look")
-	has(t, post(t, readOnly, path+"/task", "task", "10"), http.StatusForbidden, "You may look")
+	has(t, get(t, readOnly, path+"/task?task=10"), http.StatusForbidden, "You have read-only access")
+	has(t, post(t, readOnly, path+"/task", "task", "10"), http.StatusForbidden, "You have read-only access")
 
 	has(t, get(t, h, path+"/task?task=10"), http.StatusOK, "Cancel task page 1?")
 	has(t, get(t, h, path+"/task?task=99"), http.StatusNotFound, "The job has no such task")

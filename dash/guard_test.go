@@ -71,9 +71,9 @@ func TestReadOnly(t *testing.T) {
 		}
 	}
 	for _, write := range writes {
-		has(t, post(t, h, write[0], write[1:]...), http.StatusForbidden, "You may look, but not change anything.")
+		has(t, post(t, h, write[0], write[1:]...), http.StatusForbidden, "You have read-only access.")
 	}
-	has(t, get(t, h, "/jobs/action?action=cancel&all=1"), http.StatusForbidden, "You may look, but not change anything.")
-	has(t, get(t, h, "/workers/action?action=stop&worker=w"), http.StatusForbidden, "You may look, but not change anything.")
+	has(t, get(t, h, "/jobs/action?action=cancel&all=1"), http.StatusForbidden, "You have read-only access.")
+	has(t, get(t, h, "/workers/action?action=stop&worker=w"), http.StatusForbidden, "You have read-only access.")
 	checkUntouched(t, s, id)
 }

@@ -138,7 +138,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 func (h *handler) write(path string, do func(ctx context.Context, r *http.Request, done *job.AuditEntry) (back string, err error)) {
 	h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		if h.ReadOnly(r) {
-			h.fail(w, r, refuse(http.StatusForbidden, "You may look, but not change anything."))
+			h.fail(w, r, refuse(http.StatusForbidden, "You have read-only access."))
 			return
 		}
 		control := http.NewResponseController(w)

@@ -35,7 +35,7 @@ type question struct {
 // confirmJobs asks whether to change the jobs that were selected, or all that match.
 func (h *handler) confirmJobs(ctx context.Context, v *view) (*page, error) {
 	if v.ReadOnly {
-		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
+		return nil, refuse(http.StatusForbidden, "You have read-only access.")
 	}
 	t, err := h.readTarget(v.Query)
 	if errors.Is(err, errNoneSelected) {

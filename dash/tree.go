@@ -191,7 +191,7 @@ func (t taskView) Stop() string {
 // confirmTask asks whether to cancel a task of a job.
 func (h *handler) confirmTask(ctx context.Context, v *view) (*page, error) {
 	if v.ReadOnly {
-		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
+		return nil, refuse(http.StatusForbidden, "You have read-only access.")
 	}
 	j, err := h.findJob(ctx, v.path["id"])
 	if err != nil {

@@ -42,7 +42,7 @@ func (h *handler) workerRows(ctx context.Context) ([]workerRow, error) {
 // confirmWorker asks whether to stop a worker.
 func (h *handler) confirmWorker(_ context.Context, v *view) (*page, error) {
 	if v.ReadOnly {
-		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
+		return nil, refuse(http.StatusForbidden, "You have read-only access.")
 	}
 	if v.Query.Get("action") != string(job.CommandStop) {
 		return nil, refuse(http.StatusBadRequest, "%.40q is no action on workers that needs to be confirmed.", v.Query.Get("action"))

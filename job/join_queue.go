@@ -8,7 +8,7 @@ import (
 // Pause pauses a queue at all stores, or resumes it. If a store does not answer, the others have done it, and the error names that store: call it
 // again later.
 func (j *Joined) Pause(ctx context.Context, queue string, paused bool) error {
-	if err := j.enter(ctx, "pause a queue"); err != nil {
+	if err := j.enter(ctx, "pause or resume a queue"); err != nil {
 		return err
 	}
 	return allFailed(askAll(ctx, j, 0, func(ctx context.Context, p *part) (struct{}, error) { return struct{}{}, p.Pause(ctx, queue, paused) }))
@@ -119,7 +119,7 @@ func (j *Joined) Tick(ctx context.Context, t Tick) (bool, error) {
 
 // PauseCron pauses a cron at the store that owns it.
 func (j *Joined) PauseCron(ctx context.Context, name string, paused bool) error {
-	if err := j.enter(ctx, "pause a cron"); err != nil {
+	if err := j.enter(ctx, "pause or resume a cron"); err != nil {
 		return err
 	}
 	return ask(ctx, j, j.ranked(cronKeys + name)[0], 0, func(ctx context.Context, p *part) (struct{}, error) {

@@ -12,6 +12,8 @@ import (
 // sharedVariables are those that flags of different names or texts have, which mean the same.
 var sharedVariables = map[string]bool{
 	"MEANWHILE_LOGS_CA":         true, // --ca of logs find and others, --logs-ca of serve
+	"MEANWHILE_LOGS_TLS_CERT":   true, // --tls-cert there, --logs-tls-cert here
+	"MEANWHILE_LOGS_TLS_KEY":    true, // --tls-key there, --logs-tls-key here
 	"MEANWHILE_LOGS_TOKEN_FILE": true, // --token-file there, --logs-token-file here
 }
 

@@ -93,7 +93,7 @@ func (l *limiter) buckets(client netip.Prefix, name string, now time.Time) (byNa
 	return bucketOf(&l.names, nameFrom{client, name}, now, ofName), bucketOf(&l.clients, client, now, ofClient)
 }
 
-// bucketOf returns the bucket of a key. If there are too many, it forgets the one with the fewest failures; the bound for all attempts together still
+// bucketOf returns the bucket of a key. If there are too many, it forgets some with the fewest failures; the bound for all attempts together still
 // holds.
 func bucketOf[K comparable](all *map[K]*bucket, key K, now time.Time, of bound) *bucket {
 	if one, ok := (*all)[key]; ok {
@@ -110,19 +110,26 @@ func bucketOf[K comparable](all *map[K]*bucket, key K, now time.Time, of bound) 
 	return one
 }
 
-// forget removes the buckets that are full, or else the fullest one.
+// forget removes the buckets that are full, or else those of the fewest failures, up to an eighth of all, so that not each new key looks at all.
 func forget[K comparable](all map[K]*bucket, now time.Time, of bound) {
-	var fullest K
 	least := of.burst + 1
 	for key, one := range all {
 		one.wait(now, of)
 		if one.used == 0 {
 			delete(all, key)
-		} else if one.used < least {
-			fullest, least = key, one.used
+		} else {
+			least = min(least, one.used)
 		}
 	}
-	if len(all) >= mostKept {
-		delete(all, fullest)
+	if len(all) < mostKept {
+		return
+	}
+	for key, one := range all {
+		if one.used < least+1 {
+			delete(all, key)
+		}
+		if len(all) <= mostKept-mostKept/8 {
+			return
+		}
 	}
 }

@@ -140,7 +140,7 @@ func TestForgetKeepsThoseWhoFailedMost(t *testing.T) {
 		for range 10 {
 			l.wrongToken(guesser, time.Now())
 		}
-		for i := range mostKept + mostKept/4 {
+		for i := range 2 * mostKept {
 			l.wrongToken(addressOf(i), time.Now())
 		}
 		if wait := l.wrongToken(guesser, time.Now()); wait <= 0 || len(l.tokens) > mostKept {

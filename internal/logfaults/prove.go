@@ -127,7 +127,7 @@ func (s *site) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// hasty are changes of the programs that have them do in seconds what takes hours: trust their clock, turn journals.
+// hasty are changes of the programs that have them do in seconds what takes hours: trust their clock, convert journals.
 var hasty = []harm.Change{
 	{Package: module + "/internal/clockcheck", File: "clock.go", Old: "TrustAfter = 10 * time.Minute", New: "TrustAfter = time.Second"},
 	{Package: module + "/logs/segment", File: "config.go", Old: "cmp.Or(c.JournalBytes, 128<<20)", New: "cmp.Or(c.JournalBytes, 256<<10)"},
@@ -148,7 +148,7 @@ func (s *site) store() string   { return filepath.Join(s.disk.Folder, "store") }
 func (s *site) lines() string   { return filepath.Join(s.disk.Folder, "lines.log") }
 func (s *site) routes() string  { return filepath.Join(s.folder, "logs.yaml") }
 
-// routesText has the file turned often, and not too often for the times of its turned ones to tell their order.
+// routesText has the file rotated often, and not too often for the times of its rotated ones to tell their order.
 const routesText = `routes:
   - service: ` + service + `
     to: [store, {file: %[1]q, max-bytes: 1MB}]

@@ -61,7 +61,7 @@ func (p *proof) compare(records meanwhile.Stream[logs.Record]) error {
 	return nil
 }
 
-// compareLines does so with a line file and those that were turned before.
+// compareLines does so with a line file and those that were rotated before.
 func (p *proof) compareLines(path string) error {
 	begin, extension := strings.TrimSuffix(path, filepath.Ext(path)), filepath.Ext(path)
 	names, err := filepath.Glob(begin + "-*" + extension)

@@ -69,7 +69,7 @@ func TestProofOfLines(t *testing.T) {
 	line := func(n int) string {
 		return "2026/05/04 03:02:01|" + lineService + "|info|" + string(appendMessage(nil, "client-2.1", n)) + "\n"
 	}
-	for name, test := range map[string]struct{ turned, now, want string }{
+	for name, test := range map[string]struct{ rotated, now, want string }{
 		"all":   {line(1) + line(2), line(3), ""},
 		"lost":  {line(1), line(2), "records 3 to 3 are lost"},
 		"twice": {line(1) + line(2), line(2) + line(3), "record 2 is there again, after 2"},
@@ -79,7 +79,7 @@ func TestProofOfLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "lines.log")
-			for name, text := range map[string]string{strings.TrimSuffix(path, ".log") + "-20260504T030201.000000.log": test.turned, path: test.now} {
+			for name, text := range map[string]string{strings.TrimSuffix(path, ".log") + "-20260504T030201.000000.log": test.rotated, path: test.now} {
 				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -61,14 +61,14 @@ func (s *Store) Crons(ctx context.Context) ([]job.CronInfo, error) {
 
 // PauseCron stops the ticks of a cron, or resumes them.
 func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
-	now, err := s.enter(ctx, "pause cron "+name)
+	now, err := s.enter(ctx, "pause or resume cron "+name)
 	if err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
 	c := s.crons[name]
 	if c == nil {
-		return fmt.Errorf("pause cron %s: no worker has reported it", name)
+		return fmt.Errorf("pause or resume cron %s: no worker has reported it", name)
 	}
 	if c.Paused && !paused && c.Last.Before(now) {
 		c.Last = now

@@ -70,7 +70,7 @@ func (s *Store) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 
 // Pause stops the claiming of jobs of a queue, or resumes it.
 func (s *Store) Pause(ctx context.Context, name string, paused bool) error {
-	if _, err := s.enter(ctx, "pause queue "+name); err != nil {
+	if _, err := s.enter(ctx, "pause or resume queue "+name); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()

@@ -69,7 +69,7 @@ func (s *Store) Crons(ctx context.Context) (infos []job.CronInfo, err error) {
 
 // PauseCron stops the ticks of a cron, or resumes them.
 func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
-	return s.call(ctx, "pause cron "+name, func(ctx context.Context) error {
+	return s.call(ctx, "pause or resume cron "+name, func(ctx context.Context) error {
 		found, err := s.run().ids(ctx, s.sql("cron_pause"), name, paused)
 		if err == nil && len(found) == 0 {
 			return errors.New("no worker has reported it")

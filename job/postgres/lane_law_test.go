@@ -14,6 +14,7 @@ import (
 // TestLaneLaw: what each of two processes knows of lanes is what the database says, whatever both do, and no job that may start is left.
 func TestLaneLaw(t *testing.T) {
 	testenv.LongTest(t) // with thousands of claims of which each is a transaction
+	t.Parallel()
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
 	execSQL(t, pool, "create table failing (x int)")

@@ -31,7 +31,7 @@ func (s *Store) Queues(ctx context.Context) (infos []job.QueueInfo, err error) {
 
 // Pause stops claims from a queue, or resumes them.
 func (s *Store) Pause(ctx context.Context, queue string, paused bool) error {
-	err := s.call(ctx, "pause queue "+queue, func(ctx context.Context) error {
+	err := s.call(ctx, "pause or resume queue "+queue, func(ctx context.Context) error {
 		if paused {
 			_, err := s.run().ids(ctx, s.sql("pause"), queue, paused)
 			return err

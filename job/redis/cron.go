@@ -78,7 +78,7 @@ func cronOf(fields []string) (c job.CronInfo) {
 
 // PauseCron stops the ticks of a cron, or resumes them.
 func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
-	return s.call(ctx, "pause cron "+name, func(ctx context.Context) error {
+	return s.call(ctx, "pause or resume cron "+name, func(ctx context.Context) error {
 		m, err := s.runOne(ctx, cronPauseScript, name, flag(paused))
 		if err == nil && number(m) == 0 {
 			err = errors.New("no worker has reported it")

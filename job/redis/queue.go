@@ -63,7 +63,7 @@ func (s *Store) readWaits(ctx context.Context, infos []job.QueueInfo) error {
 
 // Pause stops claims from a queue, or resumes them.
 func (s *Store) Pause(ctx context.Context, queue string, paused bool) error {
-	return s.call(ctx, "pause queue "+queue, func(ctx context.Context) error {
+	return s.call(ctx, "pause or resume queue "+queue, func(ctx context.Context) error {
 		_, err := s.runOne(ctx, pauseScript, queue, flag(paused))
 		return err
 	})

@@ -63,7 +63,7 @@ func (s *Store) Crons(ctx context.Context) ([]job.CronInfo, error) {
 
 // PauseCron stops the ticks of a cron, or resumes them.
 func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
-	return s.write(ctx, "pause cron "+name, func(t *txn) error {
+	return s.write(ctx, "pause or resume cron "+name, func(t *txn) error {
 		changed, err := t.exec(statement("cron_pause"), name, flag(paused), t.now)
 		if err == nil && changed == 0 {
 			err = errors.New("no worker has reported it")

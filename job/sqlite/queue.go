@@ -38,7 +38,7 @@ func (s *Store) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 
 // Pause stops the claiming of jobs of a queue, or resumes it.
 func (s *Store) Pause(ctx context.Context, queue string, paused bool) error {
-	return s.write(ctx, "pause queue "+queue, func(t *txn) error {
+	return s.write(ctx, "pause or resume queue "+queue, func(t *txn) error {
 		if _, err := t.exec(statement("queue_add"), queue); err != nil {
 			return err
 		}

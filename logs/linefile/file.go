@@ -75,7 +75,7 @@ func (t *File) write(_ context.Context, lines []byte, from []Received) (n int, e
 	}
 	if t.size > 0 && (fits == 0 || conf.Daily && day != t.day) {
 		if name, err := t.rotate(); err != nil {
-			t.warn("turn a file", err) // continue in this file: better too large than lost
+			t.warn("rotate a file", err) // continue in this file: better too large than lost
 		} else {
 			err = t.open() // before the old one may be deleted: the journal distinguishes them by their inodes
 			t.rotated(name)

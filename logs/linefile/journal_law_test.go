@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A fileModel is what is to be in line files, over kills, turns and files that others move.
+// A fileModel is what is to be in line files, over kills, rotations and files that others move.
 type fileModel struct {
 	*testFile
 	r       *rapid.T

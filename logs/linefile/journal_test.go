@@ -269,7 +269,7 @@ func TestJournalMoved(t *testing.T) {
 	f.die()
 }
 
-// What did not fit into a file before it was turned is written to it when the process has not got to the next.
+// What did not fit into a file before it was rotated is written to it when the process has not got to the next.
 func TestJournalBetweenTwoFiles(t *testing.T) {
 	const lines = "line one\nline two\nline three\n"
 	f := newTestFile(t)
@@ -279,7 +279,7 @@ func TestJournalBetweenTwoFiles(t *testing.T) {
 	if n != len("line one\nline two\n") || err != nil {
 		t.Fatal(n, err)
 	}
-	if n, err := f.target.write(t.Context(), []byte(lines)[n:], []Received{{testClient, 3}}); n != 0 || err != nil { // turned
+	if n, err := f.target.write(t.Context(), []byte(lines)[n:], []Received{{testClient, 3}}); n != 0 || err != nil { // rotated
 		t.Fatal(n, err)
 	}
 	f.die()
@@ -289,7 +289,7 @@ func TestJournalBetweenTwoFiles(t *testing.T) {
 		t.Fatal(olds, err)
 	}
 	if got := f.text(olds[0]); got != lines {
-		t.Errorf("the turned file has %q", got)
+		t.Errorf("the rotated file has %q", got)
 	}
 	f.want("the next", "")
 	f.die()

@@ -74,7 +74,7 @@ func TestTurnedFilesArePruned(t *testing.T) {
 	}
 }
 
-// What was turned while the clock was wrong is as old as the time since then when it is right, whatever its files say.
+// What was rotated while the clock was wrong is as old as the time since then when it is right, whatever its files say.
 func TestTurnedByAWrongClock(t *testing.T) {
 	for _, compress := range []bool{false, true} {
 		dir := t.TempDir()

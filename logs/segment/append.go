@@ -142,7 +142,7 @@ func (s *Store) write(parts []part) (*commit, error) {
 	defer s.mu.Unlock()
 	s.unsettled = append(s.unsettled, c)
 	if s.cfg.Sync != Always {
-		s.publish() // here, as s.writing keeps the journal from being closed, and turned without it
+		s.publish() // here, as s.writing keeps the journal from being closed, and converted without it
 	}
 	return c, nil
 }

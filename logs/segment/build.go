@@ -13,15 +13,15 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// turnJournals turns journals into segments until ctx is canceled.
-func (s *Store) turnJournals(ctx context.Context) error {
+// convertJournals converts journals into segments until ctx is canceled.
+func (s *Store) convertJournals(ctx context.Context) error {
 	defer close(s.stopped)
 	ticker := time.NewTicker(s.checkInterval())
 	defer ticker.Stop()
 	busy := true // since it looked the last time
 	for {
-		if err := s.turnAll(ctx); err != nil && ctx.Err() == nil {
-			s.log().Error("a journal cannot be turned into segments; it stays, and is tried again", "error", err)
+		if err := s.convertAll(ctx); err != nil && ctx.Err() == nil {
+			s.log().Error("a journal cannot be converted into segments; it stays, and is tried again", "error", err)
 		}
 		if !busy {
 			s.condenseAll(ctx)
@@ -50,12 +50,12 @@ func (s *Store) checkInterval() time.Duration {
 	return min(max(s.cfg.JournalAge/10, time.Second), time.Minute)
 }
 
-// turnAll turns all journals but the active one, and tells who waits for room.
-func (s *Store) turnAll(ctx context.Context) error {
+// convertAll converts all journals but the active one, and tells who waits for room.
+func (s *Store) convertAll(ctx context.Context) error {
 	for ctx.Err() == nil {
 		s.mu.Lock()
 		if len(s.journals) < 2 {
-			s.turnErr = nil
+			s.convertErr = nil
 			s.mu.Unlock()
 			return nil
 		}
@@ -63,7 +63,7 @@ func (s *Store) turnAll(ctx context.Context) error {
 		s.mu.Unlock()
 		err := s.buildSegments(ctx, j)
 		s.mu.Lock()
-		s.turnErr = err
+		s.convertErr = err
 		close(s.segmentsBuilt)
 		s.segmentsBuilt = make(chan struct{})
 		s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Store) buildSegments(ctx context.Context, j *journalFile) (err error) {
 	}()
 	services := slices.SortedFunc(maps.Keys(j.services), func(a, b *service) int { return strings.Compare(a.name, b.name) })
 	for _, svc := range services {
-		g, err := s.turnService(ctx, j, svc)
+		g, err := s.convertService(ctx, j, svc)
 		if err != nil {
 			return fmt.Errorf("turn journal %s: service %q: %w", j.Path(), svc.name, err)
 		}
@@ -115,13 +115,13 @@ func (s *Store) buildSegments(ctx context.Context, j *journalFile) (err error) {
 	s.mu.Unlock()
 	j.Release()
 	if err := j.Remove(); err != nil {
-		s.log().Error("a journal that was turned cannot be deleted", "error", err)
+		s.log().Error("a journal that was converted cannot be deleted", "error", err)
 	}
 	return nil
 }
 
-// turnService makes the segment of one service; none if nothing can be read.
-func (s *Store) turnService(ctx context.Context, j *journalFile, svc *service) (*segment, error) {
+// convertService makes the segment of one service; none if nothing can be read.
+func (s *Store) convertService(ctx context.Context, j *journalFile, svc *service) (*segment, error) {
 	dir := s.path("services", escapeName(svc.name))
 	if err := s.disk.Mkdir(dir); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const (
 	condenseCount = 16        // segments: enough for one, also when they are small
 )
 
-// condenseAll makes dense segments until there is nothing to do, or a journal is to be turned.
+// condenseAll makes dense segments until there is nothing to do, or a journal is to be converted.
 func (s *Store) condenseAll(ctx context.Context) {
 	for ctx.Err() == nil {
 		s.mu.Lock()

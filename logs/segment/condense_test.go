@@ -34,7 +34,7 @@ func TestCondense(t *testing.T) {
 				}
 				s.rotateNow(t)
 			}
-			if err := s.turnAll(ctx); err != nil {
+			if err := s.convertAll(ctx); err != nil {
 				return err
 			}
 			svc, some := s.toCondense(time.Now().Add(25 * time.Hour))

@@ -75,9 +75,9 @@ func (s *Store) rotateNow(t *testing.T) {
 	}
 }
 
-// Whatever step of turning a journal is the last one of a process, what it had is there once. Each step is tried: from it
+// Whatever step of converting a journal is the last one of a process, what it had is there once. Each step is tried: from it
 // on nothing reaches the disk.
-func TestCrashWhileTurning(t *testing.T) {
+func TestCrashWhileConverting(t *testing.T) {
 	t.Parallel()
 	client := logs.Client{1}
 	for step := 0; ; step += testenv.Rounds(3, 1) { // what of it is done
@@ -99,7 +99,7 @@ func TestCrashWhileTurning(t *testing.T) {
 				crashed = true
 				return errCrash
 			})
-			_ = s.turnAll(ctx)
+			_ = s.convertAll(ctx)
 			s.letGo() // as the system does for the dead
 			return nil
 		})
@@ -123,7 +123,7 @@ func TestCrashWhileTurning(t *testing.T) {
 						}
 					}
 				}
-				if err := s.turnAll(ctx); err != nil {
+				if err := s.convertAll(ctx); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -155,7 +155,7 @@ func TestTurnWhatWasJustWritten(t *testing.T) {
 				return err
 			}
 			s.rotateNow(t)
-			if err := s.turnAll(ctx); err != nil {
+			if err := s.convertAll(ctx); err != nil {
 				return err
 			}
 			if records, err := meanwhile.Collect(s.Find(ctx, storage.Query{})); len(records) != 10 || err != nil {
@@ -217,8 +217,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A disk that is full while a journal is turned leaves the journal as it is, until there is room.
-func TestFullDiskWhileTurning(t *testing.T) {
+// A disk that is full while a journal is converted leaves the journal as it is, until there is room.
+func TestFullDiskWhileConverting(t *testing.T) {
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		s, bad := sabotaged(t, t.TempDir())
 		if err := s.Append(ctx, logtest.Batch("a", logs.Client{}, 1, 10)); err != nil {
@@ -231,7 +231,7 @@ func TestFullDiskWhileTurning(t *testing.T) {
 			}
 			return nil
 		})
-		if err := s.turnAll(ctx); !isFull(err) {
+		if err := s.convertAll(ctx); !isFull(err) {
 			t.Errorf("got %v", err)
 		}
 		bad.set(nil)
@@ -240,7 +240,7 @@ func TestFullDiskWhileTurning(t *testing.T) {
 			if len(records) != 10 || err != nil {
 				t.Errorf("%d records, %v", len(records), err)
 			}
-			if err := s.turnAll(ctx); err != nil {
+			if err := s.convertAll(ctx); err != nil {
 				return err
 			}
 		}
@@ -300,7 +300,7 @@ func TestAnotherJournalAfterFailedSync(t *testing.T) {
 }
 
 // A journal that somebody deletes or moves takes no more: what it would have acknowledged would be gone with the process. What it has is
-// turned into segments, as long as its process lives.
+// converted into segments, as long as its process lives.
 func TestAnotherJournalInPlaceOfOneThatIsGone(t *testing.T) {
 	for _, policy := range []Sync{Always, Interval} {
 		for name, take := range map[string]func(path string) error{
@@ -338,7 +338,7 @@ func TestAnotherJournalInPlaceOfOneThatIsGone(t *testing.T) {
 					if s.active.Path() == gone {
 						t.Error("no other journal was begun")
 					}
-					if err := s.turnAll(ctx); err != nil {
+					if err := s.convertAll(ctx); err != nil {
 						return err
 					}
 					return s.Close()

@@ -32,7 +32,7 @@ func filled(t *testing.T) (dir, path string) {
 			}
 		}
 		s.rotateNow(t)
-		if err := s.turnAll(ctx); err != nil {
+		if err := s.convertAll(ctx); err != nil {
 			return err
 		}
 		path = s.services["api"].segments[0].path
@@ -127,7 +127,7 @@ func TestDamagedJournal(t *testing.T) {
 		}
 		check()
 		s.rotateNow(t)
-		if err := s.turnAll(ctx); err != nil {
+		if err := s.convertAll(ctx); err != nil {
 			return err
 		}
 		check()
@@ -164,7 +164,7 @@ func TestDamagedJournalPutAside(t *testing.T) {
 				}
 				s.rotateNow(t)
 			}
-			if err := s.turnAll(ctx); err != nil {
+			if err := s.convertAll(ctx); err != nil {
 				return err
 			}
 			path := s.active.Path()

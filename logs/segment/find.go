@@ -35,7 +35,7 @@ func (s *Store) findAll(ctx context.Context, w *want, shelves []*shelf, q storag
 			return yield(v.Record(), nil) && n != q.Limit
 		})
 	}
-	if q.Limit > maxTurned {
+	if q.Limit > maxReversed {
 		return s.findFrom(ctx, w, shelves, q.Limit, yield)
 	}
 	var found []logs.Record
@@ -51,9 +51,9 @@ func (s *Store) findAll(ctx context.Context, w *want, shelves []*shelf, q storag
 	return err
 }
 
-// maxTurned is how many records are found from the newest on and turned in memory. With more, the one they begin at is found
+// maxReversed is how many records are found from the newest on and reversed in memory. With more, the one they begin at is found
 // first.
-const maxTurned = 1000
+const maxReversed = 1000
 
 func releaseShelves(shelves []*shelf) {
 	for _, sh := range shelves {

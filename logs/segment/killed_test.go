@@ -26,7 +26,7 @@ import (
 
 const victimDir = "MEANWHILE_SEGMENT_VICTIM"
 
-// killedConfig turns journals all the time, so that a kill hits every step of that.
+// killedConfig converts journals all the time, so that a kill hits every step of that.
 var killedConfig = segment.Config{JournalBytes: 30_000, Logger: quiet}
 
 const victims, victimBatch = 4, 25

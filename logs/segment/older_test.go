@@ -43,7 +43,7 @@ func TestOlderSegments(t *testing.T) {
 		s, _ := sabotaged(t, dir)
 		check(ctx, s)
 		s.rotateNow(t)
-		if err := s.turnAll(ctx); err != nil {
+		if err := s.convertAll(ctx); err != nil {
 			return err
 		}
 		check(ctx, s)

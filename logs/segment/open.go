@@ -67,7 +67,7 @@ func (s *Store) open() (err error) {
 	return nil
 }
 
-// openJournals reads the journals, of which all but the last one are to be turned yet, or were not deleted in time. It returns the highest
+// openJournals reads the journals, of which all but the last one are to be converted yet, or were not deleted in time. It returns the highest
 // number that there was.
 func (s *Store) openJournals() (last uint64, err error) {
 	numbers, last, err := s.journalFolder.Numbers()
@@ -91,7 +91,7 @@ func (s *Store) openJournal(number uint64) error {
 					c.written = c.kept
 				}
 				p.service = s.service(p.name)
-				if p.last() <= p.service.lastInSegments() { // it was turned, and not deleted in time
+				if p.last() <= p.service.lastInSegments() { // it was converted, and not deleted in time
 					continue
 				}
 				p.off += at

@@ -47,7 +47,7 @@ func TestRetention(t *testing.T) {
 					}
 					s.rotateNow(t)
 				}
-				if err := s.turnAll(ctx); err != nil {
+				if err := s.convertAll(ctx); err != nil {
 					return err
 				}
 				if name == "by half the size" {
@@ -112,7 +112,7 @@ func TestRetentionAndAJournalThatStays(t *testing.T) {
 			}
 			return nil
 		})
-		if err := s.turnAll(ctx); err != nil {
+		if err := s.convertAll(ctx); err != nil {
 			return err
 		}
 		s.prune(time.Now(), true)
@@ -156,7 +156,7 @@ func TestRetentionOfWhatAWrongClockHasMade(t *testing.T) {
 			}
 			s.rotateNow(t)
 		}
-		if err := s.turnAll(ctx); err != nil {
+		if err := s.convertAll(ctx); err != nil {
 			return err
 		}
 		for condensed := range 2 {
@@ -288,7 +288,7 @@ func TestForgetClients(t *testing.T) {
 		}
 	}
 	s.rotateNow(t)
-	err := meanwhile.Run(t.Context(), s.turnAll)
+	err := meanwhile.Run(t.Context(), s.convertAll)
 	if err != nil {
 		t.Fatal(err)
 	}

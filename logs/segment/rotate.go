@@ -61,7 +61,7 @@ func (s *Store) rotate(now time.Time) error {
 	return nil
 }
 
-// wake has the task that turns journals look for some.
+// wake has the task that converts journals look for some.
 func (s *Store) wake() {
 	select {
 	case s.due <- struct{}{}:
@@ -72,7 +72,7 @@ func (s *Store) wake() {
 // maxWaiting bounds the memory for what is in closed journals, in entries.
 const maxWaiting = 512 << 10
 
-// waitForRoom waits while too much waits to be turned. When nobody turns any more, as at the end of a program, it does
+// waitForRoom waits while too much waits to be converted. When nobody converts any more, as at the end of a program, it does
 // not.
 func (s *Store) waitForRoom(ctx context.Context) error {
 	for {
@@ -83,18 +83,18 @@ func (s *Store) waitForRoom(ctx context.Context) error {
 			bytes += j.kept
 			entries += len(j.entries)
 		}
-		turned, err, closed := s.segmentsBuilt, s.turnErr, s.shut
+		built, err, closed := s.segmentsBuilt, s.convertErr, s.shut
 		s.mu.Unlock()
 		switch {
 		case closed:
 			return logs.ErrClosed
-		case bytes <= s.cfg.Backlog && entries <= maxWaiting, !s.turning():
+		case bytes <= s.cfg.Backlog && entries <= maxWaiting, !s.converting():
 			return nil
 		case err != nil:
 			return full(err)
 		}
 		select {
-		case <-turned:
+		case <-built:
 		case <-s.stopped:
 		case <-ctx.Done():
 			return context.Cause(ctx)

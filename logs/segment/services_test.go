@@ -37,7 +37,7 @@ func TestSearchOfManyServices(t *testing.T) {
 				s.rotateNow(t)
 			}
 		}
-		if err := s.turnAll(ctx); err != nil {
+		if err := s.convertAll(ctx); err != nil {
 			return err
 		}
 		for _, newest := range []bool{false, true} {
@@ -80,7 +80,7 @@ func TestForgetServices(t *testing.T) {
 			return err
 		}
 		s.rotateNow(t)
-		if err := s.turnAll(ctx); err != nil {
+		if err := s.convertAll(ctx); err != nil {
 			return err
 		}
 		return s.Append(ctx, logtest.Batch("journal", logs.Client{}, 1, 5))

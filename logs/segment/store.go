@@ -33,8 +33,8 @@ type Store struct {
 	blockBytes int // see there
 
 	work         []*meanwhile.Task[struct{}]
-	stopped      chan struct{} // closed when journals are no longer turned
-	due          chan struct{} // something is to be turned
+	stopped      chan struct{} // closed when journals are no longer converted
+	due          chan struct{} // something is to be converted
 	clockTrusted func() bool   // reports whether the clock is; asked before anything is deleted for its age
 
 	writing sync.Mutex // taken before mu; guards what is written and not visible yet
@@ -49,8 +49,8 @@ type Store struct {
 	journals      []*journalFile // by their numbers; the last one is active
 	unsettled     []*commit      // written, and not visible; the oldest first
 	appended      chan struct{}
-	segmentsBuilt chan struct{} // closed when a journal was turned, or could not be
-	turnErr       error
+	segmentsBuilt chan struct{} // closed when a journal was converted, or could not be
+	convertErr    error
 	shut          bool
 }
 
@@ -64,7 +64,7 @@ func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open logs: %w", err)
 	}
-	s.work = append(s.work, meanwhile.Go(ctx, s.turnJournals, meanwhile.InBackground(), meanwhile.Name("turn journals")))
+	s.work = append(s.work, meanwhile.Go(ctx, s.convertJournals, meanwhile.InBackground(), meanwhile.Name("convert journals")))
 	if cfg.Sync == Interval {
 		s.work = append(s.work, meanwhile.Every(ctx, s.cfg.SyncEvery, func(ctx context.Context) error {
 			if err := s.Sync(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, logs.ErrClosed) {
@@ -173,8 +173,8 @@ func (s *Store) path(parts ...string) string {
 	return filepath.Join(append([]string{s.dir}, parts...)...)
 }
 
-// turning reports whether there is somebody who turns journals.
-func (s *Store) turning() bool {
+// converting reports whether there is somebody who converts journals.
+func (s *Store) converting() bool {
 	select {
 	case <-s.stopped:
 		return false

@@ -38,7 +38,7 @@ func TestRole(t *testing.T) {
 	os.Exit(0)
 }
 
-// filesRole is a server that writes what comes to files by service, some of which are turned often, and all that is of the
+// filesRole is a server that writes what comes to files by service, some of which are rotated often, and all that is of the
 // service both also to a second one.
 func filesRole(address, dir string) {
 	var sessions *Sessions
@@ -49,7 +49,7 @@ func filesRole(address, dir string) {
 		Journal: filepath.Join(dir, "journal"),
 		Routes: []Route{
 			{To: file("{service}.log", 0)},
-			{Services: []string{"turned"}, To: file("turned.log", 300_000)},
+			{Services: []string{"rotated"}, To: file("rotated.log", 300_000)},
 			{Services: []string{"both"}, To: append(file("both.log", 0), file("second.log", 0)...)},
 		},
 		Listeners: []Listener{{Name: "own", Address: address, Serve: func(ctx context.Context, conn net.Conn, state []byte) ([]byte, error) {
@@ -100,7 +100,7 @@ func TestKilledServerOfFiles(t *testing.T) {
 	server := testenv.StartRole(t, "files", address, dir)
 	server.Wait(t, "ready")
 	var loggers []*testenv.Role
-	services := []string{"one", "one", "turned", "both"}
+	services := []string{"one", "one", "rotated", "both"}
 	for i, service := range services {
 		l := testenv.StartRole(t, "logger", address, filepath.Join(dir, "spool", strconv.Itoa(i)), service)
 		l.Wait(t, "begun")
@@ -127,7 +127,7 @@ func TestKilledServerOfFiles(t *testing.T) {
 	}
 	server.Kill()
 	logged["second"] = logged["both"]
-	for _, service := range []string{"one", "turned", "both", "second"} {
+	for _, service := range []string{"one", "rotated", "both", "second"} {
 		names, err := filepath.Glob(filepath.Join(dir, service+"-*.log")) // the files before, whose names have their times
 		if err != nil {
 			t.Fatal(err)

@@ -35,8 +35,8 @@ func (w errorWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Files are turned before they are too long, compressed, and pruned, each of them once; together they have every line once.
-func TestFilesAreTurned(t *testing.T) {
+// Files are rotated before they are too long, compressed, and pruned, each of them once; together they have every line once.
+func TestFilesAreRotated(t *testing.T) {
 	dir := t.TempDir()
 	file := &linefile.Config{Path: dir + "/a.log", MaxBytes: 10_000, Compress: true}
 	const records = 2000
@@ -49,7 +49,7 @@ func TestFilesAreTurned(t *testing.T) {
 	})
 	names, err := filepath.Glob(dir + "/a-*.log.zst")
 	if err != nil || len(names) < 5 {
-		t.Fatalf("%d turned files, %v", len(names), err)
+		t.Fatalf("%d rotated files, %v", len(names), err)
 	}
 	n := 0
 	count := func(text string) {
@@ -89,7 +89,7 @@ func TestFilesAreTurned(t *testing.T) {
 	}
 }
 
-// Other routes to a file that is written change how it is turned.
+// Other routes to a file that is written change how it is rotated.
 func TestSettingsOfAFileChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	serve(t, server.Config{Routes: toFile(path)}, func(ctx context.Context, s *server.Server) {
@@ -104,7 +104,7 @@ func TestSettingsOfAFileChange(t *testing.T) {
 	})
 	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), "a-*.log"))
 	if err != nil || len(names) != 2 {
-		t.Errorf("turned files are %v, %v", names, err)
+		t.Errorf("rotated files are %v, %v", names, err)
 	}
 	if n := len(lines(t, path)); n != 3 {
 		t.Errorf("%d lines are in the last file", n)

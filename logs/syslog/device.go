@@ -129,10 +129,10 @@ func (d *device) cutDate(p *parser) bool {
 		return d.date(at, rest)
 	}
 	if len(text) > 20 && text[4] == ' ' && text[8] == ' ' && text[11] == ' ' { // 2026 Nov 22 10:00:00
-		turned := append(append(append(p.scratch[:0], text[5:12]...), text[:5]...), text[12:min(len(text), 48)]...)
-		p.scratch = turned
-		if at, rest := p.cutDate(turned); at != 0 {
-			return d.date(at, text[len(turned)-len(rest):])
+		swapped := append(append(append(p.scratch[:0], text[5:12]...), text[:5]...), text[12:min(len(text), 48)]...)
+		p.scratch = swapped
+		if at, rest := p.cutDate(swapped); at != 0 {
+			return d.date(at, text[len(swapped)-len(rest):])
 		}
 	}
 	return false

@@ -28,6 +28,8 @@ type Command struct {
 	LogsConfig    string `group:"Logs" env:"MEANWHILE_LOGS_CONFIG" placeholder:"FILE" help:"Settings of that log server: a YAML file whose keys are the flags of meanwhile logs serve."`
 	LogsTokenFile string `group:"Logs" env:"MEANWHILE_LOGS_TOKEN_FILE" placeholder:"FILE" help:"File with the read token of the log server. Without it, MEANWHILE_LOGS_TOKEN is the token."`
 	LogsCA        string `group:"Logs" name:"logs-ca" env:"MEANWHILE_LOGS_CA" placeholder:"FILE" help:"Certificate authorities to trust for the log server, in PEM (default those of the system)."`
+	LogsTLSCert   string `group:"Logs" name:"logs-tls-cert" env:"MEANWHILE_LOGS_TLS_CERT" placeholder:"FILE" help:"Client certificate for the log server, in PEM."`
+	LogsTLSKey    string `group:"Logs" name:"logs-tls-key" env:"MEANWHILE_LOGS_TLS_KEY" placeholder:"FILE" help:"Private key of that certificate."`
 
 	Faktory             string `group:"Faktory" env:"MEANWHILE_FAKTORY" placeholder:"HOST:PORT" help:"Also serve the jobs to clients of the Faktory job server, on this address, such as 127.0.0.1:7419 (default none). One that others can reach needs a password or --no-auth."`
 	FaktoryPasswordFile string `group:"Faktory" env:"MEANWHILE_FAKTORY_PASSWORD_FILE" placeholder:"FILE" help:"File with the password of these clients. Without it, MEANWHILE_FAKTORY_PASSWORD is the password."`

@@ -82,7 +82,9 @@ func (c *Command) plan(logger *slog.Logger, streams probe.Streams) (*plan, error
 		return nil, err
 	}
 	if c.Logs != "" {
-		from := logs.Source{Server: c.Logs, TokenFile: c.LogsTokenFile, CA: c.LogsCA, Timeout: logsTime, Of: "logs"}
+		from := logs.Source{
+			Server: c.Logs, TokenFile: c.LogsTokenFile, CA: c.LogsCA, TLSCert: c.LogsTLSCert, TLSKey: c.LogsTLSKey, Timeout: logsTime, Of: "logs",
+		}
 		if p.records, err = from.Client(nil); err != nil {
 			return nil, err
 		}

@@ -51,7 +51,7 @@ func anyDue(ctx context.Context, s job.Store, queue string) bool {
 	return false
 }
 
-// left says how many jobs are in the queues still.
+// left says how many jobs are in the queues still, and where those run that this command leaves there.
 func (c *Command) left(ctx context.Context, s job.Store) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastCall)
 	defer cancel()
@@ -60,13 +60,19 @@ func (c *Command) left(ctx context.Context, s job.Store) string {
 		return ""
 	}
 	left := 0
+	ours := job.Filter{Kinds: []string{httprequest.Kind.Name()}, States: []job.State{job.Queued}, Limit: 1}
 	for _, q := range queues {
 		if c.has(q.Name) {
 			left += int(q.Queued)
+			ours.Queues = append(ours.Queues, q.Name)
 		}
 	}
 	if left == 0 {
 		return ""
 	}
-	return "; " + probe.Count(left, "job") + " in the " + map[bool]string{true: "queue", false: "queues"}[len(c.Queue) == 1]
+	said := "; " + probe.Count(left, "job") + " in the " + map[bool]string{true: "queue", false: "queues"}[len(c.Queue) == 1]
+	if some, err := s.List(ctx, ours); err == nil && len(some) == 0 {
+		said += " of other kinds than " + httprequest.Kind.Name() + ", which your own workers run"
+	}
+	return said
 }
