@@ -90,7 +90,7 @@ func (s *snapshot) wait(n *Node, one *runner) waitIdentity {
 		}
 		return waitIdentity{}
 	}
-	s.place(n, one)
+	s.setWait(n, one)
 	w := &n.Wait
 	if one.inner != (goroutine.Address{}) {
 		w.For, w.On = "task", s.pathOf(one.inner)
@@ -108,8 +108,8 @@ func (s *snapshot) wait(n *Node, one *runner) waitIdentity {
 	return w.identity(waiter, goroutine.Address{})
 }
 
-// place says what the stack of n shows.
-func (s *snapshot) place(n *Node, one *runner) {
+// setWait gives n its stack, and what it waits for by that.
+func (s *snapshot) setWait(n *Node, one *runner) {
 	n.stack, n.Wait = one.stack, one.stack.wait
 	n.Wait.narrow(s.stacks.dialing)
 }
@@ -140,7 +140,7 @@ func (s *snapshot) streamWait(n *Node, one *runner) Wait {
 	if reason != "source" || one.stack == nil {
 		return Wait{For: reason, On: on}
 	}
-	s.place(n, one)
+	s.setWait(n, one)
 	w := n.Wait
 	switch {
 	case one.inner != (goroutine.Address{}):

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// begin makes a claimed job ready for an attempt. expired is the worker whose lease had run out, if any; once is said by its kind, see
+// prepareAttempt makes a claimed job ready for an attempt. expired is the worker whose lease had run out, if any; once is said by its kind, see
 // AtMostOnce. Where the job must not be run, it decides what becomes of it and returns the event.
-func (j *Job) begin(expired string, once bool) *Event {
+func (j *Job) prepareAttempt(expired string, once bool) *Event {
 	j.Result, j.Progress = nil, nil
 	if once {
 		j.MaxAttempts = 1

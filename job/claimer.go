@@ -166,7 +166,7 @@ func (c *Claimer) fetch(ctx context.Context, f Fetch) (Fetched, time.Duration, e
 	if err != nil {
 		return Fetched{}, 0, err
 	}
-	return c.begin(ctx, f, claim, got)
+	return c.prepareAttempts(ctx, f, claim, got)
 }
 
 // InsertAndFetch is [Insert], and then a Fetch that does not wait, in one transaction of a store that is an [InsertClaimer]; with another store it
@@ -183,7 +183,7 @@ func (c *Claimer) InsertAndFetch(ctx context.Context, f Fetch, jobs ...*Job) (do
 	if done, err = enqueued(jobs, ids, err); err != nil {
 		return nil, Fetched{}, err
 	}
-	if got, _, err = c.begin(ctx, f, claim, claimed); err != nil {
+	if got, _, err = c.prepareAttempts(ctx, f, claim, claimed); err != nil {
 		err = fmt.Errorf("fetch jobs: %w", err)
 	}
 	return done, got, err
@@ -199,14 +199,14 @@ func (f *Fetch) claim() Claim {
 	return claim
 }
 
-// begin counts what was claimed, and finishes what must not be run.
-func (c *Claimer) begin(ctx context.Context, f Fetch, claim Claim, got Claimed) (Fetched, time.Duration, error) {
+// prepareAttempts counts what was claimed, and finishes what must not be run.
+func (c *Claimer) prepareAttempts(ctx context.Context, f Fetch, claim Claim, got Claimed) (Fetched, time.Duration, error) {
 	fetched := Fetched{Session: claim.Session, Next: got.Next}
 	counts, now := &c.program(f.Worker).counters, time.Now()
 	var known []Outcome // before the attempts
 	for _, j := range got.Jobs {
 		counts.began(now, j, max(j.Started.Sub(j.RunAt), 0))
-		unfit := j.begin(got.Expired[j.ID], false)
+		unfit := j.prepareAttempt(got.Expired[j.ID], false)
 		if unfit == nil {
 			fetched.Jobs = append(fetched.Jobs, j)
 		} else {

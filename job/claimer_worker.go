@@ -220,7 +220,7 @@ func (p *program) renew(ctx context.Context, r Renewal, last bool) (Renewed, err
 	}
 	answered := time.Now()
 	p.counters.clock.set(begun, got.Now, answered)
-	p.counters.begin(answered)
+	p.counters.noteClock(answered)
 	p.counters.taken(reported)
 	return got, nil
 }

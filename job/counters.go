@@ -85,7 +85,7 @@ func (t *counters) saw(now time.Time, queues []QueueInfo) {
 // row returns the row to count a job in. t.mu is held.
 func (t *counters) row(now time.Time, j *Job) *counterRow {
 	if !t.minute.IsZero() && !now.Before(t.until) {
-		t.turn(now)
+		t.closeMinute(now)
 	}
 	if r := t.last; r != nil && r.stat.Kind == j.Kind && r.stat.Queue == j.Queue {
 		return r
@@ -107,9 +107,9 @@ func (t *counters) row(now time.Time, j *Job) *counterRow {
 	return r
 }
 
-// turn closes the rows when a new minute has begun by the store's clock. Where that was set back, the minute goes on until it
+// closeMinute closes the rows when a new minute has begun by the store's clock. Where that was set back, the minute goes on until it
 // is over again: to begin it anew would make rows that count less than what was reported.
-func (t *counters) turn(now time.Time) {
+func (t *counters) closeMinute(now time.Time) {
 	theirs := t.clock.at(now)
 	minute := theirs.Truncate(time.Minute)
 	t.until = now.Add(minute.Add(time.Minute).Sub(theirs))
@@ -123,13 +123,13 @@ func (t *counters) turn(now time.Time) {
 	t.minute, t.open, t.last = minute, nil, nil
 }
 
-// begin notes that the store has said what the time is by its clock.
-func (t *counters) begin(now time.Time) {
+// noteClock begins the first minute, once the time by the clock of the store is known.
+func (t *counters) noteClock(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.minute.IsZero() {
 		open := t.open
-		t.turn(now)
+		t.closeMinute(now)
 		t.open, t.closed = open, nil // what was counted before the first answer counts for the minute of it
 		for _, r := range open {
 			r.stat.Minute = t.minute

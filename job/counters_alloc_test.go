@@ -10,7 +10,7 @@ func TestCountingAllocatesNothing(t *testing.T) {
 	count := counters{worker: "w", clock: newStoreClock()}
 	now := time.Now()
 	count.clock.set(now, now, now)
-	count.begin(now)
+	count.noteClock(now)
 	jobs := []*Job{{Queue: "default", Kind: "a"}, {Queue: "default", Kind: "b"}}
 	allocs := testing.AllocsPerRun(1000, func() {
 		for _, j := range jobs {

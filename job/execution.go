@@ -57,7 +57,7 @@ func (r *run) start(j *Job, session Session, expired string, claimed time.Time) 
 	}
 	e.wait = max(j.Started.Sub(j.RunAt), 0)
 	r.counters.began(claimed, j, e.wait)
-	unfit := j.begin(expired, e.handler.once)
+	unfit := j.prepareAttempt(expired, e.handler.once)
 	r.keep(e)
 	if unfit != nil {
 		e.finishUnbegun(ending{event: *unfit})

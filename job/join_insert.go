@@ -17,7 +17,7 @@ func (j *Joined) Insert(ctx context.Context, jobs ...*Job) ([]ID, error) {
 	if err := j.enter(ctx, "insert jobs"); err != nil {
 		return nil, err
 	}
-	placings, err := j.place(ctx, jobs)
+	placings, err := j.chooseStores(ctx, jobs)
 	if err != nil {
 		return nil, fmt.Errorf("insert jobs: %w", err)
 	}
@@ -41,8 +41,8 @@ func (j *Joined) Insert(ctx context.Context, jobs ...*Job) ([]ID, error) {
 	return ids, nil
 }
 
-// place chooses a store for each job. If a job can only go to a store that does not answer, it fails before anything is stored.
-func (j *Joined) place(ctx context.Context, jobs []*Job) (placings []*placing, err error) {
+// chooseStores chooses a store for each job. If a job can only go to a store that does not answer, it fails before anything is stored.
+func (j *Joined) chooseStores(ctx context.Context, jobs []*Job) (placings []*placing, err error) {
 	add := func(p *part, at int) {
 		for _, to := range placings {
 			if to.part == p {

@@ -191,7 +191,7 @@ func (t *turns) round() (bool, error) {
 		// Only if these are all lanes may one give more than its turn.
 		want, asked := t.shares(lanes, first && len(lanes) < t.left)
 		turn := lanes[asked-1].Turn
-		n, got, err := t.take(lanes, want)
+		n, got, err := t.takeShares(lanes, want)
 		if err != nil {
 			return false, err
 		}
@@ -203,8 +203,8 @@ func (t *turns) round() (bool, error) {
 	return true, nil
 }
 
-// take takes the shares of lanes, and returns how many jobs it took in all, and from each lane.
-func (t *turns) take(lanes []Lane, want []int) (taken int, got []Taken, err error) {
+// takeShares claims the shares of lanes, and returns how many jobs it took in all, and from each lane.
+func (t *turns) takeShares(lanes []Lane, want []int) (taken int, got []Taken, err error) {
 	if t.haveUnits(lanes) {
 		costs, err := t.lanes.Costs(lanes, want)
 		if err != nil {

@@ -92,7 +92,7 @@ func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again
 	}
 	answered := time.Now()
 	r.clock.set(begun, got.Now, answered)
-	r.counters.begin(answered)
+	r.counters.noteClock(answered)
 	r.counters.taken(reported)
 	r.renewed(session, now, dropped)
 	lose(byID, got.Lost)

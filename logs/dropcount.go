@@ -140,8 +140,8 @@ func (d *dropCount) dropped(last uint64) bool {
 	return last <= d.state.through
 }
 
-// begin returns the next report to send, zero for none. As long as the server does not have a report, it is the same one.
-func (d *dropCount) begin() (number uint64, amount int64, err error) {
+// nextReport returns the next report to send, zero for none. As long as the server does not have a report, it is the same one.
+func (d *dropCount) nextReport() (number uint64, amount int64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.state.amount == 0 && d.state.unreported > 0 {

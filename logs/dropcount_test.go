@@ -26,7 +26,7 @@ func TestDropReportLaw(t *testing.T) {
 		number, acked, dropped, unsaved := uint64(0), uint64(0), int64(0), int64(0)
 		reports := map[uint64]int64{} // that the server has, by their numbers
 		report := func(t *rapid.T, known bool) {
-			n, amount, err := s.drops.begin()
+			n, amount, err := s.drops.nextReport()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func TestDropReportLaw(t *testing.T) {
 				dropped, unsaved = dropped+n, unsaved+n
 			},
 			"save": func(t *rapid.T) {
-				if err := errors.Join(s.take(), s.drops.save()); err != nil {
+				if err := errors.Join(s.acquire(), s.drops.save()); err != nil {
 					t.Fatal(err)
 				}
 				unsaved = 0

@@ -65,7 +65,7 @@ func (s *Sender) reportAll(ctx context.Context) {
 
 // report sends one report, over a connection of its own.
 func (s *Sender) report(ctx context.Context, d *dropCount) error {
-	number, n, err := d.begin()
+	number, n, err := d.nextReport()
 	if n == 0 || err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (s *Sender) put(service string, record []byte, at int64) error {
 		return err
 	}
 	s.mu.Lock()
-	err := s.take(service, record, at)
+	err := s.enqueue(service, record, at)
 	crowded := s.used.Load() > int64(s.o.MemoryBytes/2) && s.stats.Added%crowdedEvery == 0
 	s.mu.Unlock()
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Sender) drop() {
 func (s *Sender) wait(ctx context.Context, service string, record []byte, at int64, end <-chan time.Time) error {
 	for {
 		s.mu.Lock()
-		err, changed := s.take(service, record, at), s.changed
+		err, changed := s.enqueue(service, record, at), s.changed
 		s.mu.Unlock()
 		if !errors.Is(err, ErrFull) {
 			return err
@@ -77,8 +77,8 @@ func (s *Sender) waitFor(ctx context.Context, most time.Duration, record []byte,
 	return fmt.Errorf("%w: %w", ErrFull, err)
 }
 
-// take puts an encoded record behind all others that were taken before. The mutex is held.
-func (s *Sender) take(service string, record []byte, at int64) error {
+// enqueue puts an encoded record behind all others that were taken before. The mutex is held.
+func (s *Sender) enqueue(service string, record []byte, at int64) error {
 	if s.closed {
 		return ErrClosed
 	}
@@ -90,26 +90,26 @@ func (s *Sender) take(service string, record []byte, at int64) error {
 	if service == "" {
 		service = s.o.Service
 	}
-	s.place(service, record, at)
+	s.appendRecord(service, record, at)
 	return nil
 }
 
-// place appends an encoded record to the open batch. The mutex is held.
-func (s *Sender) place(service string, record []byte, at int64) {
+// appendRecord appends an encoded record to the open batch. The mutex is held.
+func (s *Sender) appendRecord(service string, record []byte, at int64) {
 	b := s.open
 	if b != nil && (len(b.Data)+len(record) > sealSize || b.Service != service) {
 		s.seal()
 		b = nil
 	}
 	if b == nil {
-		b = s.begin(service)
+		b = s.openBatch(service)
 	}
 	b.add(record, at)
 	s.stats.Added++
 }
 
-// begin opens a batch.
-func (s *Sender) begin(service string) *outBatch {
+// openBatch opens a batch.
+func (s *Sender) openBatch(service string) *outBatch {
 	if n := len(s.free); n > 0 {
 		s.open, s.free = s.free[n-1], s.free[:n-1]
 	} else {

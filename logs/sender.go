@@ -260,7 +260,7 @@ func (s *Sender) Flush(ctx context.Context) error {
 	s.seal()
 	n := s.number
 	s.mu.Unlock()
-	return s.settle(ctx, n, func() bool { return false })
+	return s.awaitSettled(ctx, n, func() bool { return false })
 }
 
 // Close sends what it can, until ctx is canceled or the server is found to be unreachable: the records it took, those that dead processes have left
@@ -286,7 +286,7 @@ func (s *Sender) Close(ctx context.Context) error {
 	}
 	defer close(s.closeDone)
 	s.unregister()
-	_ = s.settle(ctx, n, func() bool { return s.spool != nil && !s.online && s.trouble != nil })
+	_ = s.awaitSettled(ctx, n, func() bool { return s.spool != nil && !s.online && s.trouble != nil })
 	s.takeOverAtStart(ctx)
 	s.reportAll(ctx)
 	s.cancel(ErrClosed)
@@ -309,8 +309,8 @@ func (p *PendingError) Error() string {
 // Unwrap returns the cause.
 func (p *PendingError) Unwrap() error { return p.Cause }
 
-// settle waits until everything up to a number is acknowledged or dropped, or enough, called with the mutex, says so.
-func (s *Sender) settle(ctx context.Context, n uint64, enough func() bool) error {
+// awaitSettled waits until everything up to a number is acknowledged or dropped, or enough, called with the mutex, says so.
+func (s *Sender) awaitSettled(ctx context.Context, n uint64, enough func() bool) error {
 	cond.Signal(s.rush)
 	for {
 		s.mu.Lock()

@@ -192,7 +192,7 @@ func (s *Sender) collectAll(end bool) {
 		h, d := &s.spare[first], &done[first]
 		for d.records < len(h.index) && h.index[d.records].ticket < until {
 			r := &h.index[d.records]
-			s.place(s.o.Service, h.data[d.bytes:d.bytes+r.size], r.at)
+			s.appendRecord(s.o.Service, h.data[d.bytes:d.bytes+r.size], r.at)
 			d.records++
 			d.bytes += r.size
 		}

@@ -68,7 +68,7 @@ func newSpool(folder string, id Client, limit int64) *spool {
 // write appends the frames of batches. When it fails, none of them counts as written. It returns how many records had to
 // be dropped for room, the oldest ones.
 func (s *spool) write(acked uint64, batches []*outBatch, parts func(*outBatch) (head, payload []byte)) (commit func(sent int), dropped int64, err error) {
-	if err := s.take(); err != nil {
+	if err := s.acquire(); err != nil {
 		return nil, 0, err
 	}
 	f, err := s.current(batches[0].First)
@@ -121,9 +121,9 @@ func (s *spool) drained() bool {
 	return true
 }
 
-// take makes the folder and locks it. Before that is done, another process may take it for that of a dead one for a moment, and
+// acquire makes the folder and locks it. Before that is done, another process may take it for that of a dead one for a moment, and
 // removes it, as nothing is in it.
-func (s *spool) take() (err error) {
+func (s *spool) acquire() (err error) {
 	s.locking.Lock()
 	defer s.locking.Unlock()
 	for tries := 0; s.lock == nil; tries++ {
@@ -253,7 +253,7 @@ func (s *spool) drop(n int, acked uint64) (dropped int64) {
 
 // saveDrops brings to disk how many records were dropped, in a folder that is made for that where there is none.
 func (s *spool) saveDrops() error {
-	if err := s.take(); err != nil {
+	if err := s.acquire(); err != nil {
 		return err
 	}
 	return cmp.Or(s.drops.save(), s.drops.sync())

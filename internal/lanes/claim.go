@@ -240,14 +240,14 @@ func (c *Claim) refresh(n int) error {
 	if err != nil {
 		return err
 	}
-	if err := c.settle(append(found, read...), append(due, more...)); err != nil {
+	if err := c.noteDue(append(found, read...), append(due, more...)); err != nil {
 		return err
 	}
 	return c.load(n)
 }
 
-// settle finds out, and notes, whether jobs of lanes may start.
-func (c *Claim) settle(found []*lane, due []Due) error {
+// noteDue reads what limits leave to lanes, and notes whether jobs of theirs may start.
+func (c *Claim) noteDue(found []*lane, due []Due) error {
 	of := make([]job.Lane, len(found))
 	for i, l := range found {
 		of[i] = job.Lane{Key: l.key}

@@ -145,7 +145,7 @@ func (c *Claim) loadSome(n int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(loaded), c.settle(append(found, again...), append(due, more...))
+	return len(loaded), c.noteDue(append(found, again...), append(due, more...))
 }
 
 // refill reads more heads of lanes whose known ones were all taken, after these. A job before these would have changed the lane.

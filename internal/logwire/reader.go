@@ -45,7 +45,7 @@ func (f *Reader) ReadMagic() error {
 	if string(f.buf[:len(Magic)]) != Magic {
 		return ErrVersion
 	}
-	f.take(len(Magic))
+	f.consume(len(Magic))
 	return nil
 }
 
@@ -58,7 +58,7 @@ func (f *Reader) fill() error {
 	return err
 }
 
-func (f *Reader) take(n int) {
+func (f *Reader) consume(n int) {
 	copy(f.buf, f.buf[n:f.n])
 	f.n -= n
 }
@@ -85,17 +85,17 @@ func (f *Reader) Next(begun func() error) (Frame, error) {
 			return Frame{}, err
 		}
 		copy(f.head[:], f.buf)
-		f.take(HeadSize)
-		f.begin(size)
+		f.consume(HeadSize)
+		f.allocBody(size)
 	}
 	return f.finish(begun)
 }
 
-// begin allocates a body, at first no larger than a connection may cost before it has sent anything.
-func (f *Reader) begin(size int) {
+// allocBody allocates a body, at first no larger than a connection may cost before it has sent anything.
+func (f *Reader) allocBody(size int) {
 	f.body = TakeBuffer(min(size, trusted))
 	f.got = copy(f.body[:min(size, trusted)], f.buf[:f.n])
-	f.take(f.got)
+	f.consume(f.got)
 }
 
 const trusted = 64 << 10

@@ -171,8 +171,8 @@ func (cs *clients) addLocked(h *held) {
 	cs.held[h.jid] = append(cs.held[h.jid], h)
 }
 
-// take removes a job of a client, or of any if that is nil, and returns it; nil if it is not known here.
-func (cs *clients) take(cl *client, jid string) *held {
+// remove removes a job of a client, or of any if that is nil, and returns it; nil if it is not known here.
+func (cs *clients) remove(cl *client, jid string) *held {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for _, h := range cs.held[jid] {
@@ -184,7 +184,7 @@ func (cs *clients) take(cl *client, jid string) *held {
 	return nil
 }
 
-// peek is take that leaves it there.
+// peek is remove that leaves it there.
 func (cs *clients) peek(cl *client, jid string) *held {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

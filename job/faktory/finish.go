@@ -99,7 +99,7 @@ func splitError(text string) (kind, message string) {
 // finish ends the attempt of a job that the client runs, and reports whether it is known. end returns what a handler would.
 func (c *conn) finish(ctx context.Context, jid string, end func(*job.Job) error, stack string) (found bool, err error) {
 	cs := &c.server.clients
-	h := cs.take(c.client, jid)
+	h := cs.remove(c.client, jid)
 	if h == nil {
 		if h, err = c.findHeld(ctx, jid); h == nil {
 			return false, err

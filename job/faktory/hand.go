@@ -45,14 +45,14 @@ func (r *room) takeWaiting(jobs []*job.Job) (taken []*waiter) {
 	due := dueIn(jobs)
 	for _, l := range r.lines {
 		if n := min(l.due(due), mostTogether); n > 0 && len(l.waiting) > 0 {
-			return l.take(n)
+			return l.dequeue(n)
 		}
 	}
 	return nil
 }
 
-// take takes up to n fetches out of the line, those of the client whose fetch has waited longest. The room's mu is held.
-func (l *line) take(n int) (taken []*waiter) {
+// dequeue takes up to n fetches out of the line, those of the client whose fetch has waited longest. The room's mu is held.
+func (l *line) dequeue(n int) (taken []*waiter) {
 	rest, cl := l.waiting[:0], l.waiting[0].client
 	for _, w := range l.waiting {
 		if w.client != cl || len(taken) == n {

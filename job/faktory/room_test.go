@@ -28,7 +28,7 @@ func TestHandedLate(t *testing.T) {
 
 		r.mu.Lock()
 		over <- time.Now() // its time is over, and it cannot leave yet
-		taken := l.take(1)
+		taken := l.dequeue(1)
 		r.mu.Unlock()
 		want := &job.Job{Kind: "k"}
 		hand(taken, []*job.Job{want}, nil)

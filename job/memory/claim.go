@@ -16,7 +16,7 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 		return job.Claimed{}, err
 	}
 	defer s.mu.Unlock()
-	if !s.begin(c, now) {
+	if !s.startClaim(c, now) {
 		return job.Claimed{}, nil
 	}
 	again := s.unanswered(c)

@@ -251,7 +251,7 @@ func (t *claiming) Take(open []job.Lane, want []int) ([]job.Taken, error) {
 		l := t.q.lanes.byKey[o.Key]
 		if t.q.inOrder(l) {
 			if e := t.first(l, o.Priority); e != nil && want[i] > 0 {
-				t.take(e, &got[i])
+				t.claimEntry(e, &got[i])
 			}
 			continue
 		}
@@ -263,7 +263,7 @@ func (t *claiming) Take(open []job.Lane, want []int) ([]job.Taken, error) {
 				others = append(others, e)
 				continue
 			}
-			t.take(e, &got[i])
+			t.claimEntry(e, &got[i])
 		}
 		for _, e := range others {
 			h.push(e)
@@ -272,8 +272,8 @@ func (t *claiming) Take(open []job.Lane, want []int) ([]job.Taken, error) {
 	return got, nil
 }
 
-// take makes a queued job one of the worker's.
-func (t *claiming) take(e *entry, of *job.Taken) {
+// claimEntry makes a queued job one of the worker's.
+func (t *claiming) claimEntry(e *entry, of *job.Taken) {
 	of.N++
 	of.Cost += e.Cost
 	t.s.leave(e)

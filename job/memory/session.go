@@ -12,9 +12,9 @@ type session struct {
 	from  int64 // claims with a lower number take nothing
 }
 
-// begin returns whether a claim may take jobs, and begins its session where that is not under way, or
+// startClaim returns whether a claim may take jobs, and begins its session where that is not under way, or
 // sets the lease anew after claims that were not answered.
-func (s *Store) begin(c job.Claim, now time.Time) bool {
+func (s *Store) startClaim(c job.Claim, now time.Time) bool {
 	held := s.sessions[c.Session]
 	if held == nil {
 		held = &session{}

@@ -66,7 +66,7 @@ func (cl *claiming) claim(n int) (next time.Duration, err error) {
 	var rest func() time.Duration
 	err = cl.s.inBatches(cl.ctx, func(b *batches) error {
 		cl.b = b
-		may, err := cl.begin(n)
+		may, err := cl.startClaim(n)
 		switch {
 		case err != nil || !may:
 			return err
@@ -91,8 +91,8 @@ func (cl *claiming) claim(n int) (next time.Duration, err error) {
 	return next, nil
 }
 
-// begin starts a claim of the session, locks the queue and reads its state. It reports whether the claim may take jobs.
-func (cl *claiming) begin(n int) (may bool, err error) {
+// startClaim starts a claim of the session, locks the queue and reads its state. It reports whether the claim may take jobs.
+func (cl *claiming) startClaim(n int) (may bool, err error) {
 	var paused bool
 	var limits pgtype.Text
 	var full, held, paid pgtype.Timestamptz

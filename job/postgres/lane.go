@@ -243,7 +243,7 @@ func (cl *claiming) Take(priority int, wanted []lanes.Wanted) (map[int64]int, er
 	}
 	costs := make(map[int64]int, len(wanted))
 	args := []any{cl.queue, int16(priority), ids, places, cl.at, cl.c.Worker, int64(cl.c.Session), cl.c.Call}
-	err := cl.take("lane_hold", args, func(j *job.Job) { costs[rows[j.ID]] = j.Cost })
+	err := cl.claimBy("lane_hold", args, func(j *job.Job) { costs[rows[j.ID]] = j.Cost })
 	return costs, err
 }
 
@@ -259,7 +259,7 @@ func (cl *claiming) TakeOf(keys []string, want []int, priority int) ([]job.Taken
 		take = "lane_give"
 	}
 	args := []any{cl.queue, priority, keys, wants(want), cl.at, cl.c.Worker, int64(cl.c.Session), cl.c.Kinds, cl.c.Call}
-	err := cl.take(take, args, func(j *job.Job) {
+	err := cl.claimBy(take, args, func(j *job.Job) {
 		of := &got[place[j.LimitKey]]
 		of.N++
 		of.Cost += j.Cost
@@ -267,8 +267,8 @@ func (cl *claiming) TakeOf(keys []string, want []int, priority int) ([]job.Taken
 	return got, err
 }
 
-// take runs a statement that takes jobs.
-func (cl *claiming) take(name string, args []any, took func(j *job.Job)) error {
+// claimBy runs a statement that claims jobs.
+func (cl *claiming) claimBy(name string, args []any, took func(j *job.Job)) error {
 	var r row
 	var taken []*job.Job
 	err := cl.b.each(cl.ctx, cl.s.sql(name), args, r.common(), func() error {

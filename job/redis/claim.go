@@ -91,7 +91,7 @@ func (g *claiming) claimFrom(ctx context.Context, todo string, queues []job.Queu
 		if g.dead = number(got[0]) == 0; g.dead {
 			return nil
 		}
-		expired, took, err := g.take(got, queues)
+		expired, took, err := g.addRun(got, queues)
 		if err != nil {
 			return err
 		}
@@ -136,8 +136,8 @@ func (g *claiming) args(todo string, limit int, priority, member string, queues 
 	return args
 }
 
-// take adds the jobs of a run. It returns how many of them had expired, and how many count for its limit.
-func (g *claiming) take(got []rueidis.RedisMessage, queues []job.QueueLimit) (expired, all int, err error) {
+// addRun adds the jobs of a run. It returns how many of them had expired, and how many count for its limit.
+func (g *claiming) addRun(got []rueidis.RedisMessage, queues []job.QueueLimit) (expired, all int, err error) {
 	var taken [3][]*job.Job // again, expired, due
 	for i, at := range []int{1, 2, 4} {
 		if taken[i], err = jobsOf(got[at]); err != nil {

@@ -311,7 +311,7 @@ func (t *txn) holdDue(c job.Claim, jobs []stored) error {
 	return ranges(seqs, func(from, to int64) error {
 		_, err := t.exec(statement("claim_take_range"), t.now, c.Worker, int64(c.Session), c.Call, from, to)
 		return err
-	}, func(seqs []int64) error { return t.take(c, claimTake, seqs) })
+	}, func(seqs []int64) error { return t.claimRows(c, claimTake, seqs) })
 }
 
 // holdExpired makes running jobs those of another worker.
@@ -322,7 +322,7 @@ func (t *txn) holdExpired(c job.Claim, jobs []stored) error {
 		j.hold(c.Worker, started)
 		seqs[i] = j.seq
 	}
-	return t.take(c, claimTakeExpired, seqs)
+	return t.claimRows(c, claimTakeExpired, seqs)
 }
 
 // hold makes a job that of a worker, as the statements of a claim do.
@@ -331,8 +331,8 @@ func (j stored) hold(worker string, started time.Time) {
 	j.Attempt++
 }
 
-// take runs a statement of a claim for each of several rows.
-func (t *txn) take(c job.Claim, take *many, seqs []int64) error {
+// claimRows runs a statement of a claim for each of several rows.
+func (t *txn) claimRows(c job.Claim, take *many, seqs []int64) error {
 	return take.chunks(len(seqs), func(sql string, from, size int) error {
 		args := append(make([]any, 0, 4+size), t.now, c.Worker, int64(c.Session), c.Call)
 		for _, seq := range seqs[from : from+size] {

@@ -77,7 +77,7 @@ type Stats struct {
 func (f *Forwarder) Run(ctx context.Context) error {
 	f.setUp()
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
-		if err := f.begin(ctx); err != nil {
+		if err := f.loadCursor(ctx); err != nil {
 			return err
 		}
 		err := f.forward(ctx)
@@ -113,9 +113,9 @@ func (f *Forwarder) setUp() {
 	})
 }
 
-// begin finds its place. A new cursor is written before anything is sent, so that one that begins at the newest record
+// loadCursor reads how far each service was sent. A new cursor is written before anything is sent, so that one that begins at the newest record
 // does so once, and not again after a crash.
-func (f *Forwarder) begin(ctx context.Context) error {
+func (f *Forwarder) loadCursor(ctx context.Context) error {
 	next, err := readCursor(f.Cursor)
 	if err != nil {
 		return err

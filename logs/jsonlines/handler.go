@@ -98,7 +98,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t := taker{to: to, service: []byte(service)}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), answerWithin, errAnswer)
 	defer cancel()
-	err = t.take(ctx, newSplitter(body, kind == "application/json"))
+	err = t.receive(ctx, newSplitter(body, kind == "application/json"))
 	if synced := to.Sync(ctx); synced != nil {
 		err = &syncError{synced}
 	}
@@ -167,8 +167,8 @@ type taker struct {
 	view    logs.View
 }
 
-// take adds all records up to the first malformed one.
-func (t *taker) take(ctx context.Context, s *splitter) error {
+// receive adds all records up to the first malformed one.
+func (t *taker) receive(ctx context.Context, s *splitter) error {
 	taken := 0
 	for {
 		frame, err := s.next()

@@ -97,7 +97,7 @@ func (t *File) write(_ context.Context, lines []byte, from []Received) (n int, e
 	if t.ahead > 0 {
 		t.ahead -= n
 		if t.policy == SyncOS {
-			t.settle()
+			t.noteWritten()
 		}
 	}
 	return n, err
@@ -117,10 +117,10 @@ func (t *File) announce(lines []byte, from []Received) error {
 	return err
 }
 
-// settle notes in the journal that all of its lines are in the file.
-func (t *File) settle() {
+// noteWritten notes in the journal that all of its lines are in the file.
+func (t *File) noteWritten() {
 	if t.journal != nil && t.ahead == 0 {
-		t.journal.settle(t.place)
+		t.journal.noteWritten(t.place)
 	}
 }
 
@@ -216,7 +216,7 @@ func (t *File) sync() error {
 	}
 	err := t.file.Sync()
 	if err == nil {
-		t.settle()
+		t.noteWritten()
 	}
 	return err
 }

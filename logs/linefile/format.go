@@ -54,7 +54,7 @@ func RawHead(service string) []byte { return []byte(service + "|") }
 
 // Append appends the line of a record, with the time at. The head is what [Head] returns for its service.
 func (f *Format) Append(b, head []byte, v *logs.View, at int64, fraction int) []byte {
-	f.begin(head, v.Level, at, fraction)
+	f.prepareHead(head, v.Level, at, fraction)
 	if len(v.EncodedAttrs())+len(v.Task)+len(v.Job) > 0 {
 		return f.long(b, head, v)
 	}
@@ -68,8 +68,8 @@ func (f *Format) Append(b, head []byte, v *logs.View, at int64, fraction int) []
 	return b
 }
 
-// begin prepares the text before the message.
-func (f *Format) begin(head []byte, level slog.Level, at int64, fraction int) {
+// prepareHead prepares the text before the message.
+func (f *Format) prepareHead(head []byte, level slog.Level, at int64, fraction int) {
 	unit, t := int64(1e9), at/1e9
 	if fraction > 0 {
 		unit = units[fraction]
@@ -87,7 +87,7 @@ func (f *Format) begin(head []byte, level slog.Level, at int64, fraction int) {
 // AppendRaw appends the line of a record with its message, its severity and its original service, without escapes. The head is what
 // [RawHead] returns for its service.
 func (f *Format) AppendRaw(b, head []byte, v *logs.View, at int64) []byte {
-	f.begin(head, v.Level, at, 0)
+	f.prepareHead(head, v.Level, at, 0)
 	service, named := v.AttrText(logs.FromService)
 	word, worded := v.AttrText(severity.Key)
 	if !named && !worded {
@@ -124,7 +124,7 @@ func appendTask(b []byte, v *logs.View) []byte {
 // long appends a line with attributes.
 func (f *Format) long(b, head []byte, v *logs.View) []byte {
 	if len(f.attrs) == 0 || !bytes.Equal(f.attrs, v.EncodedAttrs()) {
-		f.turn(v)
+		f.prepareAttrs(v)
 	}
 	if f.severity != nil {
 		b = append(append(b, f.before[:f.stamp+1]...), head...)
@@ -141,8 +141,8 @@ func (f *Format) long(b, head []byte, v *logs.View) []byte {
 	return append(b, '\n')
 }
 
-// turn prepares the text of other attributes.
-func (f *Format) turn(v *logs.View) {
+// prepareAttrs prepares the text of other attributes.
+func (f *Format) prepareAttrs(v *logs.View) {
 	f.severity, f.attrs = nil, f.attrs[:0]
 	attrs := v.EncodedAttrs()
 	if len(attrs) == 0 {

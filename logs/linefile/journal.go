@@ -164,7 +164,7 @@ func (j *Journal) add(e *journalEntry) error {
 			break
 		}
 		j.changing.RUnlock()
-		if err := j.begin(); err != nil {
+		if err := j.beginFile(); err != nil {
 			return err
 		}
 	}
@@ -192,8 +192,8 @@ func (j *Journal) ready() bool {
 // broken reports whether the newest file takes no more. The caller holds mu.
 func (j *Journal) broken() bool { return errors.Is(j.file.Repair(), journal.ErrBroken) }
 
-// begin begins a file, unless somebody else has.
-func (j *Journal) begin() error {
+// beginFile begins a file, unless somebody else has.
+func (j *Journal) beginFile() error {
 	if err := j.open(true); err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (j *Journal) sync() error {
 	broken := j.file != nil && j.broken()
 	j.mu.Unlock()
 	if broken { // the next one begins with the numbers of these entries
-		if err := j.begin(); err != nil {
+		if err := j.beginFile(); err != nil {
 			return err
 		}
 	}
@@ -244,8 +244,8 @@ func (j *Journal) sync() error {
 	return file.Sync(context.Background())
 }
 
-// settle is called when a file has its lines as safely as it is to have them.
-func (j *Journal) settle(path string) {
+// noteWritten is called when a file has its lines as safely as it is to have them.
+func (j *Journal) noteWritten(path string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	f := j.files[path]

@@ -64,22 +64,22 @@ func (j *Journal) readFile(number uint64, open map[string][]*journalEntry) error
 	j.old = append(j.old, file)
 	for _, e := range found {
 		e.there.in = file
-		j.take(e, open)
+		j.replay(e, open)
 	}
 	return nil
 }
 
 // readOld reads a file of the old form.
 func (j *Journal) readOld(path string, open map[string][]*journalEntry) error {
-	torn, err := readOld(path, func(e *journalEntry) { j.take(e, open) })
+	torn, err := readOld(path, func(e *journalEntry) { j.replay(e, open) })
 	if torn > 0 {
 		j.logger.Warn("logs: the end of a journal of line files was not whole, and is left out", "journal", path, "bytes", torn)
 	}
 	return err
 }
 
-// take takes note of an entry that was read, and keeps in open those whose lines may be missing in the file.
-func (j *Journal) take(e *journalEntry, open map[string][]*journalEntry) {
+// replay notes an entry that was read, and keeps in open those whose lines may be missing in the file.
+func (j *Journal) replay(e *journalEntry, open map[string][]*journalEntry) {
 	switch e.kind {
 	case kindLines:
 		open[e.path] = append(open[e.path], e)

@@ -12,7 +12,7 @@ func (o *Output) run(ctx context.Context) error {
 	idle := time.NewTimer(idleOutput)
 	defer idle.Stop()
 	for {
-		lines, from, reopen, closing := o.take()
+		lines, from, reopen, closing := o.takePending()
 		if len(lines) > 0 {
 			o.writeAll(ctx, lines, from)
 		}
@@ -44,7 +44,7 @@ func (o *Output) run(ctx context.Context) error {
 	}
 }
 
-func (o *Output) take() (lines []byte, from []Received, reopen, closing bool) {
+func (o *Output) takePending() (lines []byte, from []Received, reopen, closing bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.pending) > 0 {

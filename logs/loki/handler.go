@@ -64,7 +64,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to := h.open(r)
 	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
 	defer cancel()
-	if err := h.take(ctx, w, r, to); err != nil {
+	if err := h.receive(ctx, w, r, to); err != nil {
 		answer := explain(err)
 		if answer.Status != http.StatusServiceUnavailable {
 			to.Refuse("Loki: " + http.StatusText(answer.Status))
@@ -75,8 +75,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// take reads a body and adds its records to the batcher.
-func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Request, to input.Batcher) error {
+// receive reads a body and adds its records to the batcher.
+func (h *handler) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, to input.Batcher) error {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // where the connection has one
 	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	asJSON := contentType == "application/json"

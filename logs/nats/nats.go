@@ -113,7 +113,7 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	for i := range records {
 		if len(acks)-waited >= o.config.Window {
 			if err := l.wait(ctx, acks[waited]); !refuse(&refused, err) && err != nil {
-				l.settle(ctx, acks[waited+1:])
+				l.awaitAcks(ctx, acks[waited+1:])
 				return o.fail(l, err)
 			}
 			waited++
@@ -135,7 +135,7 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	}
 	for i, ack := range acks[waited:] {
 		if err := l.wait(ctx, ack); !refuse(&refused, err) && err != nil {
-			l.settle(ctx, acks[waited+i+1:])
+			l.awaitAcks(ctx, acks[waited+i+1:])
 			return o.fail(l, err)
 		}
 	}
@@ -169,9 +169,9 @@ func (l *link) wait(ctx context.Context, ack jetstream.PubAckFuture) error {
 	}
 }
 
-// settle waits for the acknowledgements of messages in flight, so that a stream that refuses messages for a while does not get some of
+// awaitAcks waits for the acknowledgements of messages in flight, so that a stream that refuses messages for a while does not get some of
 // them late, after those of the next call.
-func (l *link) settle(ctx context.Context, acks []jetstream.PubAckFuture) {
+func (l *link) awaitAcks(ctx context.Context, acks []jetstream.PubAckFuture) {
 	for _, ack := range acks {
 		_ = l.wait(ctx, ack) // the whole batch is sent again anyway
 	}

@@ -43,7 +43,7 @@ func (h *handler) call(w http.ResponseWriter, r *http.Request) {
 	request, release, err := h.readMessage(r)
 	defer release()
 	if err == nil {
-		err = take(ctx, to, request)
+		err = receive(ctx, to, request)
 	}
 	w.Header().Set("Content-Type", "application/grpc")
 	if err != nil {

@@ -71,7 +71,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err == nil {
-		err = take(ctx, to, request)
+		err = receive(ctx, to, request)
 	}
 	if err != nil {
 		fail(w, asJSON, explain(err, to))
@@ -95,8 +95,8 @@ func explain(err error, to input.Batcher) *body.Problem {
 	return answer
 }
 
-// take adds the records of a request to the batcher, and returns when they are on disk.
-func take(ctx context.Context, to input.Batcher, request []byte) error {
+// receive adds the records of a request to the batcher, and returns when they are on disk.
+func receive(ctx context.Context, to input.Batcher, request []byte) error {
 	in := newIntake(ctx, to)
 	malformed := in.request(request)
 	if err := in.to.Sync(ctx); err != nil {

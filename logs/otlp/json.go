@@ -95,11 +95,11 @@ func appendEach[T any](b []byte, number protowire.Number, list jsonList, put fun
 			return nil, err
 		}
 		var at int
-		b, at = begin(b, number)
+		b, at = beginField(b, number)
 		if b, err = put(b, &x); err != nil {
 			return nil, err
 		}
-		b = end(b, at)
+		b = endField(b, at)
 	}
 	return b, nil
 }
@@ -133,20 +133,20 @@ func members(list jsonList) iter.Seq2[[]byte, error] {
 }
 
 func appendResourceLogs(b []byte, x *jsonResourceLogs) (_ []byte, err error) {
-	b, at := begin(b, 1)
+	b, at := beginField(b, 1)
 	if b, err = appendEach(b, 1, x.Resource.Attributes, appendPair(0)); err != nil {
 		return nil, err
 	}
-	return appendEach(end(b, at), 2, x.ScopeLogs, appendScopeLogs)
+	return appendEach(endField(b, at), 2, x.ScopeLogs, appendScopeLogs)
 }
 
 func appendScopeLogs(b []byte, x *jsonScopeLogs) (_ []byte, err error) {
-	b, at := begin(b, 1)
+	b, at := beginField(b, 1)
 	b = appendText(appendText(b, 1, x.Scope.Name), 2, x.Scope.Version)
 	if b, err = appendEach(b, 3, x.Scope.Attributes, appendPair(0)); err != nil {
 		return nil, err
 	}
-	return appendEach(end(b, at), 2, x.LogRecords, appendRecord)
+	return appendEach(endField(b, at), 2, x.LogRecords, appendRecord)
 }
 
 func appendRecord(b []byte, x *jsonRecord) (_ []byte, err error) {
@@ -164,11 +164,11 @@ func appendRecord(b []byte, x *jsonRecord) (_ []byte, err error) {
 	b = appendText(b, 3, x.SeverityText)
 	if len(x.Body) > 0 {
 		var at int
-		b, at = begin(b, 5)
+		b, at = beginField(b, 5)
 		if b, err = appendValue(b, x.Body, 0); err != nil {
 			return nil, err
 		}
-		b = end(b, at)
+		b = endField(b, at)
 	}
 	if b, err = appendEach(b, 6, x.Attributes, appendPair(0)); err != nil {
 		return nil, err
@@ -192,11 +192,11 @@ func appendPair(depth int) func(b []byte, x *jsonPair) ([]byte, error) {
 		if len(x.Value) == 0 {
 			return b, nil
 		}
-		b, at := begin(b, 2)
+		b, at := beginField(b, 2)
 		if b, err = appendValue(b, x.Value, depth); err != nil {
 			return nil, err
 		}
-		return end(b, at), nil
+		return endField(b, at), nil
 	}
 }
 
@@ -225,25 +225,25 @@ func appendValue(b []byte, text json.RawMessage, depth int) (_ []byte, err error
 	case x.Bytes != nil:
 		return appendBytes(b, bytesValue, *x.Bytes), nil
 	case x.Array != nil:
-		b, at := begin(b, arrayValue)
+		b, at := beginField(b, arrayValue)
 		for member, err := range members(x.Array.Values) {
 			if err != nil {
 				return nil, err
 			}
 			var inner int
-			b, inner = begin(b, 1)
+			b, inner = beginField(b, 1)
 			if b, err = appendValue(b, member, depth+1); err != nil {
 				return nil, err
 			}
-			b = end(b, inner)
+			b = endField(b, inner)
 		}
-		return end(b, at), nil
+		return endField(b, at), nil
 	case x.Pairs != nil:
-		b, at := begin(b, kvlistValue)
+		b, at := beginField(b, kvlistValue)
 		if b, err = appendEach(b, 1, x.Pairs.Values, appendPair(depth+1)); err != nil {
 			return nil, err
 		}
-		return end(b, at), nil
+		return endField(b, at), nil
 	}
 	return b, nil
 }

@@ -81,16 +81,16 @@ func rejected(answer []byte) (count int, why string) {
 
 // encode appends an ExportLogsServiceRequest of records of one service.
 func encode(b []byte, records []logs.Record) []byte {
-	b, request := begin(b, 1)
-	b, resource := begin(b, 1)
-	b = end(appendAttr(b, 1, serviceKey, slog.StringValue(records[0].Service)), resource)
-	b, scope := begin(b, 2)
+	b, request := beginField(b, 1)
+	b, resource := beginField(b, 1)
+	b = endField(appendAttr(b, 1, serviceKey, slog.StringValue(records[0].Service)), resource)
+	b, scope := beginField(b, 2)
 	for i := range records {
 		var at int
-		b, at = begin(b, 2)
-		b = end(appendLogRecord(b, &records[i]), at)
+		b, at = beginField(b, 2)
+		b = endField(appendLogRecord(b, &records[i]), at)
 	}
-	return end(end(b, scope), request)
+	return endField(endField(b, scope), request)
 }
 
 func appendLogRecord(b []byte, r *logs.Record) []byte {
@@ -99,8 +99,8 @@ func appendLogRecord(b []byte, r *logs.Record) []byte {
 	b = appendFixed64(appendFixed64(b, 1, nanos), 11, nanos)
 	b = appendVarint(b, 2, uint64(number))
 	name := severityText(number)
-	b, body := begin(b, 5)
-	b = end(appendBytes(b, stringValue, valid(r.Message)), body)
+	b, body := beginField(b, 5)
+	b = endField(appendBytes(b, stringValue, valid(r.Message)), body)
 	for _, a := range r.Attrs {
 		switch a.Key {
 		case textKey:

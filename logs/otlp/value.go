@@ -162,9 +162,9 @@ func appendList(b, members []byte, bracket byte, depth int) ([]byte, error) {
 
 // appendAttr appends a KeyValue as the field with this number.
 func appendAttr(b []byte, number protowire.Number, key string, value slog.Value) []byte {
-	b, pair := begin(b, number)
+	b, pair := beginField(b, number)
 	b = appendText(b, 1, valid(key))
-	b, at := begin(b, 2)
+	b, at := beginField(b, 2)
 	switch value.Kind() {
 	case slog.KindBool:
 		bit := uint64(0)
@@ -194,7 +194,7 @@ func appendAttr(b []byte, number protowire.Number, key string, value slog.Value)
 			b = appendAny(b, x, 0)
 		}
 	}
-	return end(end(b, at), pair)
+	return endField(endField(b, at), pair)
 }
 
 // readJSON decodes a text that is one JSON value. Numbers keep all their digits.
@@ -237,22 +237,22 @@ func appendAny(b []byte, x any, depth int) []byte {
 		}
 		return appendBytes(b, stringValue, x.String())
 	case []any:
-		b, list := begin(b, arrayValue)
+		b, list := beginField(b, arrayValue)
 		for _, member := range x {
 			var at int
-			b, at = begin(b, 1)
-			b = end(appendAny(b, member, depth+1), at)
+			b, at = beginField(b, 1)
+			b = endField(appendAny(b, member, depth+1), at)
 		}
-		return end(b, list)
+		return endField(b, list)
 	case map[string]any:
-		b, list := begin(b, kvlistValue)
+		b, list := beginField(b, kvlistValue)
 		for _, key := range slices.Sorted(maps.Keys(x)) {
 			var pair, at int
-			b, pair = begin(b, 1)
-			b, at = begin(appendText(b, 1, key), 2)
-			b = end(end(appendAny(b, x[key], depth+1), at), pair)
+			b, pair = beginField(b, 1)
+			b, at = beginField(appendText(b, 1, key), 2)
+			b = endField(endField(appendAny(b, x[key], depth+1), at), pair)
 		}
-		return end(b, list)
+		return endField(b, list)
 	}
 	return b // null
 }

@@ -72,14 +72,14 @@ func appendFixed64(b []byte, number protowire.Number, x uint64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(b, number, protowire.Fixed64Type), x)
 }
 
-// begin and end make a field of the message that is appended between them. One byte is reserved for its length, and the message is moved
+// beginField and endField make a field of the message that is appended between them. One byte is reserved for its length, and the message is moved
 // if the length needs more.
-func begin(b []byte, number protowire.Number) (_ []byte, at int) {
+func beginField(b []byte, number protowire.Number) (_ []byte, at int) {
 	b = append(protowire.AppendTag(b, number, protowire.BytesType), 0)
 	return b, len(b)
 }
 
-func end(b []byte, at int) []byte {
+func endField(b []byte, at int) []byte {
 	size := len(b) - at
 	if size < 0x80 {
 		b[at-1] = byte(size)

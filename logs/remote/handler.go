@@ -135,22 +135,22 @@ func (h *handler) followFrom(ctx context.Context, q storage.Query, resume bool) 
 	given := q.After
 	for {
 		var err error
-		if q.After, err = h.begin(ctx, q.Filter, given, resume); err != nil {
+		if q.After, err = h.startNumbers(ctx, q.Filter, given, resume); err != nil {
 			return nil, nil, err
 		}
 		records := h.finder.Follow(ctx, q)
 		if !resume {
 			return records, q.After, nil
 		}
-		now, err := h.begin(ctx, q.Filter, given, resume)
+		now, err := h.startNumbers(ctx, q.Filter, given, resume)
 		if err != nil || len(now) == len(q.After) {
 			return records, q.After, err
 		}
 	}
 }
 
-// begin returns the numbers after which a follow begins.
-func (h *handler) begin(ctx context.Context, filter filter.Filter, given map[string]uint64, resume bool) (map[string]uint64, error) {
+// startNumbers returns the numbers after which a follow begins.
+func (h *handler) startNumbers(ctx context.Context, filter filter.Filter, given map[string]uint64, resume bool) (map[string]uint64, error) {
 	services, err := h.finder.Services(ctx)
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func (s *Store) Append(ctx context.Context, batches ...*logs.Batch) error {
 	if err != nil || c == nil || s.cfg.Sync != Always {
 		return err
 	}
-	return s.settle(ctx, c)
+	return s.awaitCommit(ctx, c)
 }
 
 // checkBatch says what a batch has, but for its records, that a journal cannot have.

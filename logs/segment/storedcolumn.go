@@ -167,14 +167,14 @@ func (c *storedColumn) Values() (filter.Values, error) {
 	if err := c.load(); err != nil {
 		return filter.Values{}, err
 	}
-	if err := c.place(); err != nil {
+	if err := c.findRows(); err != nil {
 		return filter.Values{}, err
 	}
 	return c.values, nil
 }
 
-// place works out which records have a value.
-func (c *storedColumn) place() error {
+// findRows works out which records have a value.
+func (c *storedColumn) findRows() error {
 	if c.placed {
 		return nil
 	}

@@ -13,7 +13,7 @@ func (c *storedColumn) loadFor(of filter.Rows) error {
 	c.next, c.sparse = 0, false
 	n := of.Count()
 	if !c.loaded && n*8 < c.count && c.canTakeFew() {
-		if err := c.place(); err != nil {
+		if err := c.findRows(); err != nil {
 			return err
 		}
 		if err := c.fetch(); err != nil {
@@ -28,7 +28,7 @@ func (c *storedColumn) loadFor(of filter.Rows) error {
 	if err := c.load(); err != nil {
 		return err
 	}
-	return c.place()
+	return c.findRows()
 }
 
 // canTakeFew reports whether values of this form need not be read all.

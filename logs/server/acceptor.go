@@ -73,7 +73,7 @@ func (a *acceptor) Append(ctx context.Context, batches ...*logs.Batch) error {
 
 // route adds the records of a batch to all outputs but the store, and returns the batches for the store.
 func (a *acceptor) route(ctx context.Context, f *batcher, b *logs.Batch, matched *matches) (stored []*logs.Batch, err error) {
-	f.begin()
+	f.prepare()
 	route, reason := f.routing.route([]byte(b.Service))
 	if reason != "" {
 		f.counts.repair(reason, int64(b.Count))

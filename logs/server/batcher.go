@@ -69,7 +69,7 @@ const (
 func (f *batcher) Add(v *logs.View) {
 	p := f.route
 	if p == nil || p.name != string(v.Service) {
-		p = f.turnTo(v.Service)
+		p = f.switchTo(v.Service)
 	}
 	if p.rate != nil && !f.internal && !p.rate.allow(f.elapsed) {
 		p.counts.limited.Add(1)
@@ -147,8 +147,8 @@ func (f *batcher) split(o *buffer) {
 	}
 }
 
-// begin prepares for the first record since the last flush.
-func (f *batcher) begin() {
+// prepare reads the clock and the routes for the first record since the last flush.
+func (f *batcher) prepare() {
 	if f.now == 0 {
 		now := time.Now()
 		f.now, f.elapsed = now.UnixNano(), int64(now.Sub(f.s.began))
@@ -156,10 +156,10 @@ func (f *batcher) begin() {
 	}
 }
 
-// turnTo turns to another service.
-func (f *batcher) turnTo(service []byte) *serviceRoute {
+// switchTo goes on with another service.
+func (f *batcher) switchTo(service []byte) *serviceRoute {
 	f.count()
-	f.begin()
+	f.prepare()
 	p, reason := f.routing.route(service)
 	f.route, f.routed, f.only = p, f.routed[:0], nil
 	if reason != "" {

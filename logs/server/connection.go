@@ -84,7 +84,7 @@ func (c *connection) run(ctx context.Context) {
 		if len(data) > len(c.rest) {
 			c.quietReads = 0
 		}
-		if len(data) > 0 && !c.take(ctx, data) {
+		if len(data) > 0 && !c.parse(ctx, data) {
 			return
 		}
 		switch {
@@ -100,8 +100,8 @@ func (c *connection) run(ctx context.Context) {
 	}
 }
 
-// take parses what was read, and reports whether the connection continues.
-func (c *connection) take(ctx context.Context, data []byte) bool {
+// parse parses what was read, and reports whether the connection continues.
+func (c *connection) parse(ctx context.Context, data []byte) bool {
 	if c.s.config.IdleTime > 0 {
 		c.lastRead = time.Now()
 	}
@@ -217,7 +217,7 @@ func (c *connection) late(ctx context.Context) bool {
 	}
 	if c.waiter != nil {
 		c.waiter.Quiet()
-		return c.take(ctx, c.rest)
+		return c.parse(ctx, c.rest)
 	}
 	if due := c.due(); due.IsZero() || due.After(now) {
 		c.setRead(due)

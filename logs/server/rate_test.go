@@ -24,7 +24,7 @@ func TestLimitWhenTheClockIsSetBack(t *testing.T) {
 		f.Add(&logs.View{Service: service})
 		f.now = 0 // as after a flush
 		time.Sleep(time.Second)
-		f.turnTo(service)
+		f.switchTo(service)
 		f.now -= int64(time.Hour)
 		f.Add(&logs.View{Service: service})
 		if got := f.route.counts.limited.Load(); got != 0 {

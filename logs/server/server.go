@@ -210,7 +210,7 @@ func (s *Server) run(outer, ctx context.Context) (err error) {
 		return err
 	}
 	s.loadStored(ctx)
-	s.outputs.begin(ctx)
+	s.outputs.start(ctx)
 	meanwhile.Go(ctx, func(ctx context.Context) error {
 		select {
 		case <-outer.Done():
@@ -307,7 +307,7 @@ func (s *Server) Reopen() {
 	}
 }
 
-func (o *outputs) begin(ctx context.Context) {
+func (o *outputs) start(ctx context.Context) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ctx = ctx

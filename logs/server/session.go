@@ -158,7 +158,7 @@ func (c *session) read(ctx context.Context) error {
 		}
 		switch f.Kind {
 		case logwire.KindData:
-			if err := c.take(ctx, f); err != nil {
+			if err := c.addBatch(ctx, f); err != nil {
 				return err
 			}
 			continue

@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// take checks the batch of a data frame and adds it to the pending ones, once there is memory for it.
-func (c *session) take(ctx context.Context, f logwire.Frame) error {
+// addBatch checks the batch of a data frame and adds it to the pending ones, once there is memory for it.
+func (c *session) addBatch(ctx context.Context, f logwire.Frame) error {
 	h, payload, err := logwire.ParseData(f.Body)
 	if err != nil {
 		logwire.GiveBuffer(f.Room)

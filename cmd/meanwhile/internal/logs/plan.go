@@ -199,7 +199,7 @@ func (c *Serve) check(key string, value any) (err error) {
 		err = checkMaxRecord(value.(int))
 	case "to":
 		for _, text := range value.([]string) {
-			if _, err = c.routes.place(text); err != nil {
+			if _, err = c.routes.parseDestination(text); err != nil {
 				break
 			}
 		}
@@ -216,7 +216,7 @@ func (p *plan) readRoutes() error {
 	if len(p.fallback.To) == 0 {
 		p.fallback.Dedupe = p.Dedupe
 		for _, text := range p.To {
-			to, err := p.routes.place(text)
+			to, err := p.routes.parseDestination(text)
 			if err != nil {
 				return fmt.Errorf("--to: %w", err)
 			}

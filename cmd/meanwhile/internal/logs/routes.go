@@ -102,10 +102,10 @@ func (r *routeSettings) route(n *yaml.Node) error {
 	return err
 }
 
-// destination reads a place as the flag --to has it, or a file with its settings.
+// destination reads one as the flag --to has it, or a file with its settings.
 func (r *routeSettings) destination(route *server.Route, n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
-		to, err := r.place(n.Value)
+		to, err := r.parseDestination(n.Value)
 		route.To = append(route.To, to)
 		return err
 	}
@@ -129,8 +129,8 @@ func (r *routeSettings) destination(route *server.Route, n *yaml.Node) error {
 	return err
 }
 
-// place reads a place as the flag --to has it.
-func (r *routeSettings) place(text string) (server.Destination, error) {
+// parseDestination reads a destination as the flag --to has it.
+func (r *routeSettings) parseDestination(text string) (server.Destination, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	switch {
 	case text == "store":

@@ -203,7 +203,7 @@ func (f *follower) find(path string) *followed {
 		f.report(path, fmt.Errorf("%d files are followed already, so it waits until one of them has gone", mostFiles))
 		return nil
 	}
-	file, err := openFollowed(path, f.state.take)
+	file, err := openFollowed(path, f.state.takePosition)
 	f.report(path, err)
 	if err != nil {
 		return nil

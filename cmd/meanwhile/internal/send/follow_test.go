@@ -427,7 +427,7 @@ func TestFollowStateByPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &followState{unseen: []position{{Path: a, Offset: 1}, {Path: b, Offset: 2}}}
-	if p, ok := s.take(b, withoutID{info}); !ok || p.Offset != 2 {
+	if p, ok := s.takePosition(b, withoutID{info}); !ok || p.Offset != 2 {
 		t.Errorf("got %+v, %v", p, ok)
 	}
 }

@@ -73,7 +73,7 @@ func (f *followed) read(buf []byte, now time.Time) (n int, err error) {
 		f.at, f.line, f.safe, f.pending, f.head = 0, 0, 0, false, nil
 	}
 	n, err = f.f.ReadAt(buf, f.at)
-	if f.take(buf[:n]); len(f.head) < headSize && f.failed == nil {
+	if f.writeLines(buf[:n]); len(f.head) < headSize && f.failed == nil {
 		if head, err := f.readHead(int(min(headSize, f.at))); err == nil {
 			f.head = head
 		}
@@ -102,8 +102,8 @@ func (f *followed) readHead(size int) ([]byte, error) {
 	return head, err
 }
 
-// take gives what was read to the lines, one by one, to know where each record ends.
-func (f *followed) take(b []byte) {
+// writeLines gives what was read to the lines, one by one, to know where each record ends.
+func (f *followed) writeLines(b []byte) {
 	for len(b) > 0 && f.failed == nil {
 		i := bytes.IndexByte(b, '\n') + 1
 		if i == 0 {

@@ -66,8 +66,8 @@ func openState(folder string) (*followState, error) {
 	return s, nil
 }
 
-// take returns the position of a file that has been found, once.
-func (s *followState) take(path string, info os.FileInfo) (position, bool) {
+// takePosition returns the position of a file that has been found, once.
+func (s *followState) takePosition(path string, info os.FileInfo) (position, bool) {
 	device, inode := fileID(info)
 	s.mu.Lock()
 	defer s.mu.Unlock()

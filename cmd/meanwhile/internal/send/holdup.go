@@ -27,7 +27,7 @@ type holdUp struct {
 	left time.Duration // that was left then of the time to wait
 }
 
-func (h *holdUp) take(v *logs.View) {
+func (h *holdUp) send(v *logs.View) {
 	if h.sender.Send(atOnce, v) == nil {
 		return
 	}

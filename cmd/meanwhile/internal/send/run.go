@@ -160,7 +160,7 @@ func (p *plan) pipe(ctx context.Context, sender *logs.Sender) error {
 // wrap runs the command to its end, whatever becomes of the records.
 func (p *plan) wrap(ctx context.Context, sender *logs.Sender) error {
 	h := &holdUp{sender: sender, ctx: ctx}
-	out, err := p.lines(h.take, ""), p.lines(h.take, "stderr")
+	out, err := p.lines(h.send, ""), p.lines(h.send, "stderr")
 	command := exec.Command(p.Program[0], p.Program[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = p.streams.In, p.tee(p.streams.Out, out), p.tee(p.streams.Err, err)
 	command.WaitDelay = p.Wait // for those the command has left, which may hold its output

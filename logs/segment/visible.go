@@ -15,8 +15,8 @@ func (s *Store) newest() *commit {
 	return s.unsettled[len(s.unsettled)-1]
 }
 
-// settle waits until a commit is on disk, and makes it visible.
-func (s *Store) settle(ctx context.Context, c *commit) error {
+// awaitCommit waits until a commit is on disk, and makes it visible.
+func (s *Store) awaitCommit(ctx context.Context, c *commit) error {
 	if err := c.Wait(ctx); err != nil {
 		return full(err)
 	}
