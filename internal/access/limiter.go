@@ -1,7 +1,10 @@
 package access
 
 import (
+	"cmp"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -110,26 +113,16 @@ func bucketOf[K comparable](all *map[K]*bucket, key K, now time.Time, of bound) 
 	return one
 }
 
-// forget removes the buckets that are full, or else those of the fewest failures, up to an eighth of all, so that not each new key looks at all.
+// forget removes the buckets that are full, and of the others those with the fewest failures until an eighth of the places is free: so that a scan of all
+// is for many new keys, however the failures are distributed.
 func forget[K comparable](all map[K]*bucket, now time.Time, of bound) {
-	least := of.burst + 1
 	for key, one := range all {
-		one.wait(now, of)
-		if one.used == 0 {
-			delete(all, key)
-		} else {
-			least = min(least, one.used)
-		}
-	}
-	if len(all) < mostKept {
-		return
-	}
-	for key, one := range all {
-		if one.used < least+1 {
+		if one.wait(now, of); one.used == 0 {
 			delete(all, key)
 		}
-		if len(all) <= mostKept-mostKept/8 {
-			return
-		}
+	}
+	byUse := slices.SortedFunc(maps.Keys(all), func(a, b K) int { return cmp.Compare(all[a].used, all[b].used) })
+	for _, key := range byUse[:max(0, len(all)-(mostKept-mostKept/8))] {
+		delete(all, key)
 	}
 }

@@ -149,6 +149,24 @@ func TestForgetKeepsThoseWhoFailedMost(t *testing.T) {
 	})
 }
 
+// TestForgetMakesRoomForMany: also when only one failed little, the next keys are added without a scan of all.
+func TestForgetMakesRoomForMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l limiter
+		for i := range mostKept + 1 {
+			for range 1 + min(i, 8) {
+				l.wrongToken(addressOf(i), time.Now())
+			}
+		}
+		if got, want := len(l.tokens), mostKept-mostKept/8+1; got != want {
+			t.Errorf("%d addresses are remembered, want %d", got, want)
+		}
+		if l.tokens[addressOf(0)] != nil {
+			t.Error("the address with the fewest failures is remembered")
+		}
+	})
+}
+
 func TestClient(t *testing.T) {
 	for _, test := range []struct {
 		proxy           bool

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-func TestTurnedFilesArePruned(t *testing.T) {
+func TestRotatedFilesArePruned(t *testing.T) {
 	now := time.Now()
 	tests := map[string]struct {
 		file  Config

@@ -142,7 +142,7 @@ func TestCrashWhileConverting(t *testing.T) {
 }
 
 // What is written is in the segments of its journal, however long the one who appends is held up before Append returns.
-func TestTurnWhatWasJustWritten(t *testing.T) {
+func TestConvertWhatWasJustWritten(t *testing.T) {
 	for _, sync := range []Sync{Always, Interval, OS} {
 		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 			s, _ := sabotagedWith(t, t.TempDir(), Config{Sync: sync, Logger: quietly})

@@ -72,7 +72,7 @@ func (s *Store) wake() {
 // maxWaiting bounds the memory for what is in closed journals, in entries.
 const maxWaiting = 512 << 10
 
-// waitForRoom waits while too much waits to be converted. When nobody converts any more, as at the end of a program, it does
+// waitForRoom waits while too much waits to be converted. When no task converts them any more, as at the end of a program, it does
 // not.
 func (s *Store) waitForRoom(ctx context.Context) error {
 	for {

@@ -42,13 +42,17 @@ func (c *Command) drained(ctx context.Context, s job.Store, queues []job.QueueIn
 
 // anyDue reports whether a job of a queue is due that this command can run: those of other kinds wait for other workers.
 func anyDue(ctx context.Context, s job.Store, queue string) bool {
-	f := job.Filter{Kinds: []string{httprequest.Kind.Name()}, Queues: []string{queue}, States: []job.State{job.Queued}}
-	for j, err := range job.List(ctx, s, f) {
+	for j, err := range job.List(ctx, s, ours(queue)) {
 		if err != nil || !j.RunAt.After(time.Now()) {
 			return true
 		}
 	}
 	return false
+}
+
+// ours are the jobs in queues that this command runs.
+func ours(queues ...string) job.Filter {
+	return job.Filter{Kinds: []string{httprequest.Kind.Name()}, Queues: queues, States: []job.State{job.Queued}}
 }
 
 // left says how many jobs are in the queues still, and where those run that this command leaves there.
@@ -60,18 +64,20 @@ func (c *Command) left(ctx context.Context, s job.Store) string {
 		return ""
 	}
 	left := 0
-	ours := job.Filter{Kinds: []string{httprequest.Kind.Name()}, States: []job.State{job.Queued}, Limit: 1}
+	var names []string
 	for _, q := range queues {
 		if c.has(q.Name) {
 			left += int(q.Queued)
-			ours.Queues = append(ours.Queues, q.Name)
+			names = append(names, q.Name)
 		}
 	}
 	if left == 0 {
 		return ""
 	}
 	said := "; " + probe.Count(left, "job") + " in the " + map[bool]string{true: "queue", false: "queues"}[len(c.Queue) == 1]
-	if some, err := s.List(ctx, ours); err == nil && len(some) == 0 {
+	f := ours(names...)
+	f.Limit = 1
+	if some, err := s.List(ctx, f); err == nil && len(some) == 0 {
 		said += " of other kinds than " + httprequest.Kind.Name() + ", which your own workers run"
 	}
 	return said
