@@ -3,8 +3,7 @@
 package engines
 
 import (
-	"fmt"
-	"strings"
+	"encoding/json"
 	"testing"
 )
 
@@ -12,20 +11,30 @@ import (
 func collect(t *testing.T, to string, c collecting) (p *process, address string) {
 	t.Helper()
 	address = free(t)
-	var config strings.Builder
-	fmt.Fprintf(&config, "receivers:\n  otlp:\n    protocols:\n      http:\n        endpoint: %s\n", address)
+	http := settings{"endpoint": address}
 	if c.maxBody > 0 {
-		fmt.Fprintf(&config, "        max_request_body_size: %d\n", c.maxBody)
+		http["max_request_body_size"] = c.maxBody
 	}
-	fmt.Fprintf(&config, "exporters:\n  otlp_http:\n    endpoint: %s\n", to)
+	exporter := settings{"endpoint": to}
 	if c.queue {
-		config.WriteString("    retry_on_failure: {initial_interval: 50ms, max_interval: 1s, max_elapsed_time: 0}\n")
+		exporter["retry_on_failure"] = settings{"initial_interval": "50ms", "max_interval": "1s", "max_elapsed_time": 0}
 	} else {
-		config.WriteString("    sending_queue: {enabled: false}\n    retry_on_failure: {enabled: false}\n")
+		exporter["sending_queue"], exporter["retry_on_failure"] = settings{"enabled": false}, settings{"enabled": false}
 	}
-	config.WriteString("service:\n  pipelines:\n    logs: {receivers: [otlp], exporters: [otlp_http]}\n")
-	path := written(t, t.TempDir(), "collector.yaml", config.String())
-	return start(t, address, built(t, buildCollector), "--config", path), address
+	receiver := settings{"protocols": settings{"http": http}}
+	return start(t, address, built(t, buildCollector), "--receiver", receiver.json(t), "--exporter", exporter.json(t)), address
+}
+
+// settings of a part of the collector, as its own documentation has them in YAML.
+type settings map[string]any
+
+func (s settings) json(t *testing.T) string {
+	t.Helper()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // collecting is how a collector exports.

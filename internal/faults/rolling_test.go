@@ -33,6 +33,9 @@ const firstComparable = "ef2d50078260"
 // phase is how long each step of a deployment takes, in which processes are killed and stopped past their leases.
 const phase = 3 * time.Second
 
+// deployedRate is how many jobs are enqueued each second meanwhile: it is for how they run beside each other, not for many.
+const deployedRate = "80"
+
 // TestRollingDeployment has processes of an earlier build and of today's work on one store, with limits and limit keys, while they are killed: those of
 // before alone with the tables of before, then with the tables of today, then beside those of today; those of today alone; and, after a rollback, those of
 // before with the tables of today. Nothing is lost or doubled, no limit is exceeded, and what is in order runs in order.
@@ -47,7 +50,7 @@ func TestRollingDeployment(t *testing.T) {
 			out, err := proveBy(t, func(c *config) {
 				c.lease = 2 * time.Second // the first claim of a process may take long
 				c.self, c.prepare, c.program, c.drive = d.today, d.migrateDown, d.choose, d.drive
-			}, "-store", store)
+			}, "-store", store, "-rate", deployedRate)
 			t.Logf("beside %s\n%s", commit, out)
 			if err != nil {
 				t.Fatal(err)
@@ -239,7 +242,7 @@ func (d *deployment) drive(ctx context.Context, o *round, store job.Store, worke
 	if err := harmAll(); err != nil {
 		return err
 	}
-	for _, next := range []stage{eachInTurn, allToday, eachInTurn, allBefore} {
+	for _, next := range []stage{eachInTurn, allToday, allBefore} {
 		d.mu.Lock()
 		d.stage = next
 		d.mu.Unlock()

@@ -6,8 +6,11 @@ require "meanwhile/worker"
 
 Minitest::Runnable.runnables.delete(WorkerTest) # which has a run of its own
 
-# FiberTest has the tests of a worker with threads run with fibers.
+# FiberTest has the tests of a worker with threads run with fibers, but for those of what happens before a job runs, or when nothing does.
 class FiberTest < WorkerTest
+  %w[a_wrong_token_ends_it_with_one_sentence wrong_usage_ends_it_with_one_sentence quiet_stays_by_signal a_worker_that_is_killed_loses_nothing
+     a_kind_that_the_program_does_not_know_is_put_off].each { |name| undef_method("test_#{name}") }
+
   def work(*arguments, **options)
     super("--fibers", *arguments, **options)
   end
