@@ -123,6 +123,8 @@ func Apply(ctx context.Context, s Store, f Filter, action Action) (ActionResult,
 		}
 		part, err := apply(s, ctx, f, action)
 		if err != nil {
+			part.Next = f.Before // to continue is to do this part again
+			done.add(part)
 			return done, fmt.Errorf("%s jobs: %w", action, err)
 		}
 		done.add(part)

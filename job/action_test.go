@@ -3,6 +3,7 @@ package job_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -147,6 +148,43 @@ func TestApplyToEverythingThatMatches(t *testing.T) {
 	if err != nil || done.Changed != 1000 {
 		t.Errorf("delete all: %+v, %v", done, err)
 	}
+}
+
+// TestApplyCountsWhatAFailedCallHasDone: a store that changes jobs in several parts may have changed some when it fails.
+func TestApplyCountsWhatAFailedCallHasDone(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	for range 1500 {
+		if _, err := noteKind.Enqueue(ctx, store, note{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failing := &failsHalfway{Store: store, left: 1}
+	done, err := job.Apply(ctx, failing, job.Filter{}, job.ActionDiscard)
+	if !errors.Is(err, errHalfway) || done.Changed != 1250 {
+		t.Fatalf("got %+v, %v; 1000 and half of 500 have changed", done, err)
+	}
+	rest, err := job.Apply(ctx, failing, job.Filter{Before: done.Next}, job.ActionDiscard)
+	if err != nil || rest.Changed != 250 {
+		t.Errorf("from there on: %+v, %v; want 250 more", rest, err)
+	}
+}
+
+var errHalfway = errors.New("halfway")
+
+// failsHalfway fails once, after a number of calls to Apply, when it has changed half of what it was to.
+type failsHalfway struct {
+	job.Store
+	left int
+}
+
+func (s *failsHalfway) Apply(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
+	s.left--
+	if s.left != -1 {
+		return s.Store.Apply(ctx, f, action)
+	}
+	f.Limit = 250
+	done, err := s.Store.Apply(ctx, f, action)
+	return done, errors.Join(err, errHalfway)
 }
 
 func TestListPagesFromTheNewest(t *testing.T) {

@@ -147,7 +147,7 @@ type OperatorStore interface {
 	Counts(ctx context.Context) ([]Count, error)
 
 	// Apply applies an action to the newest f.Limit jobs that match the filter, or to all of them if they are fewer, in few transactions and
-	// without sending them anywhere; if it fails, some of the jobs may have changed. For these jobs:
+	// without sending them anywhere; if it fails, some of the jobs may have changed, and the result counts those that it knows of. For these jobs:
 	//
 	//   - one whose state is not among action.From is left alone, and counted as skipped;
 	//   - one that is to be deleted is deleted, with its unique key if it holds it;

@@ -40,13 +40,13 @@ func (h LaneHint) Wrong(want LaneHint) string {
 	case h.None && want.None:
 		return ""
 	case h.None:
-		return "nothing was kept of it"
+		return "it had no entry"
 	case want.None:
-		return "it was kept without jobs"
+		return "it had an entry without jobs"
 	case h.Priority != want.Priority:
-		return fmt.Sprintf("it was open by the priority %d, and is by %d", h.Priority, want.Priority)
+		return fmt.Sprintf("its priority was %d instead of %d", h.Priority, want.Priority)
 	case !want.Wake.IsZero() && (h.Wake.IsZero() || h.Wake.After(want.Wake)):
-		return "it was to be looked at again too late"
+		return "its next check was too late"
 	}
 	return ""
 }

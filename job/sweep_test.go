@@ -34,13 +34,13 @@ func TestRepairsAreReported(t *testing.T) {
 		r := newIdleRig(t)
 		s := &mending{Store: r.store}
 		for i := range 103 {
-			s.repaired = append(s.repaired, job.LaneRepair{Queue: "models", Key: fmt.Sprint("tenant-", i), Wrong: "nothing was kept of it"})
+			s.repaired = append(s.repaired, job.LaneRepair{Queue: "models", Key: fmt.Sprint("tenant-", i), Wrong: "it had no entry"})
 		}
 		r.startWorker(s, job.Config{Logger: slog.New(slog.NewTextHandler(&text, nil))})
 		seconds(120)
 		r.end()
 		lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-		want := `level=WARN msg="job: a limit key did not match its jobs and was repaired" queue=models key=tenant-7 wrong="nothing was kept of it"`
+		want := `level=WARN msg="job: a limit key did not match its jobs and was repaired" queue=models key=tenant-7 wrong="it had no entry"`
 		if len(lines) != 101 || !strings.Contains(text.String(), want) || !strings.Contains(lines[100], "lanes=3") {
 			t.Errorf("%d lines, want 101, the last of 3 lanes, and %s in:\n%s", len(lines), want, text.String())
 		}

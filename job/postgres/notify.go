@@ -11,7 +11,7 @@ import (
 const (
 	noticeEvery   = 2 * time.Millisecond  // the shortest time between notices of one process
 	quickInsert   = 5 * time.Millisecond  // an insert that is at most this slow lets the next one notify in its transaction
-	txNoticeEvery = 10 * time.Millisecond // the same for transactions of the caller's, by queue
+	txNoticeEvery = 10 * time.Millisecond // in such a time one transaction of the caller's gives notice of a queue
 	noticeTimeout = 5 * time.Second
 )
 
@@ -25,13 +25,14 @@ type notices struct {
 	pending map[string]bool // queues whose notice is still to be sent
 	sending bool            // a timer, or what it started, is running
 	last    time.Time
-	took    time.Duration        // duration of the last insert
-	inTxs   map[string]time.Time // by queue, when a transaction of the caller's last gave notice
+	took    time.Duration   // duration of the last insert
+	inTxs   map[string]bool // queues of which a transaction of the caller's has given notice since
+	since   time.Time
 }
 
 func (n *notices) setUp() {
 	n.idle.L = &n.mu
-	n.pending, n.inTxs = map[string]bool{}, map[string]time.Time{}
+	n.pending = map[string]bool{}
 }
 
 // withInsert reports whether an insert should give notice in its transaction.
@@ -110,11 +111,14 @@ func (s *Store) noticesInTx(queues []string) []string {
 	now := time.Now()
 	var here, later []string
 	n.mu.Lock()
+	if now.Sub(n.since) >= txNoticeEvery {
+		n.since, n.inTxs = now, map[string]bool{}
+	}
 	for _, q := range queues {
-		if now.Sub(n.inTxs[q]) < txNoticeEvery {
+		if n.inTxs[q] {
 			later = append(later, q)
 		} else {
-			n.inTxs[q] = now
+			n.inTxs[q] = true
 			here = append(here, q)
 		}
 	}

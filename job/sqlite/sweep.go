@@ -172,7 +172,7 @@ func (w *sweeping) compareRunning() error {
 	})
 	for _, c := range wrong {
 		w.count(c.id, running, c.running-c.kept)
-		w.found("", fmt.Sprintf("%d jobs of a kind were said to run, and %d do", c.kept, c.running))
+		w.found("", fmt.Sprintf("the count of running jobs of a kind was %d instead of %d", c.kept, c.running))
 	}
 	return err
 }

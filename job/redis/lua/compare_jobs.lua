@@ -27,7 +27,7 @@ for i = 1, #page[2], 2 do
     if j.l ~= '' then
       missing = belongs(orderKey(name, j.l), j.c, j.id .. j.k) or missing
       missing = belongs(P .. 'k:' .. name, j.r, j.id) or missing
-      if call('HEXISTS', P .. 'l:' .. name, j.l) == 0 and not call('ZSCORE', P .. 't:' .. name, j.l) then wrong = 'nothing was kept of it' end
+      if call('HEXISTS', P .. 'l:' .. name, j.l) == 0 and not call('ZSCORE', P .. 't:' .. name, j.l) then wrong = 'it had no entry' end
     end
     if missing then wrong = 'queued jobs were not in its line' end
     if wrong then

@@ -27,14 +27,14 @@ local function wrongIn(l)
   end
   queued = strangers(orderKey(q.name, l.key), function(j) return j.s == 'queued' and j.l == l.key end) or queued
   if q.limits.hold then held = strangers(holdKey(q.holdEpoch, q.name, l.key), function(j) return j.s == 'discarded' and j.l == l.key end) end
-  if queued then return 'jobs were in its line that are not queued' end
+  if queued then return 'it had jobs in line that are not queued' end
   if held then return 'it was held by jobs that are not discarded' end
   writeMembers()
   local priority, wakeAt, gone = laneHint(q, l)
-  if gone then return 'it was kept without jobs' end
-  if priority ~= l.priority then return 'it was open by the priority ' .. l.priority .. ', and is by ' .. priority end
+  if gone then return 'it had an entry without jobs' end
+  if priority ~= l.priority then return 'its priority was ' .. l.priority .. ' instead of ' .. priority end
   local at = call('ZSCORE', P .. 'w:' .. q.name, l.key)
-  if wakeAt and (not at or tonumber(at) > wakeAt) then return 'it was to be looked at again too late' end
+  if wakeAt and (not at or tonumber(at) > wakeAt) then return 'its next check was too late' end
   for p = 1, 9 do
     local turn = call('ZSCORE', P .. 'i:' .. p .. ':' .. q.name, l.key)
     if p == priority and tonumber(turn or -1) ~= l.turn then return 'it was not in line' end

@@ -34,7 +34,7 @@ for l, n in pairs(running) do
       call('HDEL', P .. 'n:' .. name, l)
     end
     found[#found + 1] = l
-    found[#found + 1] = int(before) .. ' jobs were said to run, and ' .. int(n) .. ' do'
+    found[#found + 1] = 'the count of its running jobs was ' .. int(before) .. ' instead of ' .. int(n)
     touch(name, l)
     wake(name)
   end
