@@ -12,10 +12,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// breakWay is the variable of the environment that names the way in which the processes of a test break their store.
+// breakWay is the environment variable that selects how the processes of a test break their store: a key of breakers.
 const breakWay = "MEANWHILE_FAULTS_BREAK"
 
-// breakers are the ways.
+// breakers wrap a store in one with a defect.
 var breakers = map[string]func(job.Store) job.Store{
 	"forget": func(s job.Store) job.Store { return &forgetful{Store: s} },
 	"fence":  func(s job.Store) job.Store { return &unfenced{s} },
@@ -27,14 +27,14 @@ var breakers = map[string]func(job.Store) job.Store{
 	"lanes":  func(s job.Store) job.Store { return &closing{Store: s} },
 }
 
-// A forgetful store acknowledges now and then jobs that it has not stored.
+// A forgetful store acknowledges jobs without storing them, at every seventh Insert.
 type forgetful struct {
 	job.Store
 	n atomic.Int64
 }
 
 func (s *forgetful) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
-	if s.n.Add(1)%7 != 0 { // often: a process may be killed soon
+	if s.n.Add(1)%7 != 0 { // often, since the process may be killed soon
 		return s.Store.Insert(ctx, jobs...)
 	}
 	ids := make([]job.ID, len(jobs))
@@ -44,7 +44,7 @@ func (s *forgetful) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, err
 	return ids, nil
 }
 
-// An unfenced store gives jobs away long before their leases are over, and says that it takes the outcomes of all attempts.
+// An unfenced store shortens all leases to shortLease, so that other workers claim jobs that still run, and never reports a lost lease.
 type unfenced struct{ job.Store }
 
 const shortLease = 50 * time.Millisecond
@@ -66,7 +66,7 @@ func (s *unfenced) Settle(ctx context.Context, session job.Session, outcomes ...
 	return nil, err
 }
 
-// A store that claims twice gives a job away that it has given away before, whenever there is room for it.
+// A twice store returns a job from Claim that an earlier Claim has returned, whenever the limit of the claim leaves space for it.
 type twice struct {
 	job.Store
 	mu   sync.Mutex
@@ -92,7 +92,7 @@ func (s *twice) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	return got, err
 }
 
-// A keyless store knows no unique keys.
+// A keyless store ignores unique keys.
 type keyless struct{ job.Store }
 
 func (s *keyless) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
@@ -105,7 +105,7 @@ func (s *keyless) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error
 	return s.Store.Insert(ctx, without...)
 }
 
-// An unchained store inserts what follows jobs in a transaction of its own, if it is not killed before.
+// An unchained store inserts follow-up jobs in a second transaction, so that they are lost when the process is killed in between.
 type unchained struct{ job.Store }
 
 func (s *unchained) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
@@ -119,13 +119,13 @@ func (s *unchained) Settle(ctx context.Context, session job.Session, outcomes ..
 	}
 	then, err := job.FollowUps(outcomes, lost)
 	if err == nil && len(then) > 0 {
-		time.Sleep(300 * time.Millisecond) // so that a process is killed in between soon
+		time.Sleep(300 * time.Millisecond) // so that a process is soon killed in between
 		_, err = s.Store.Insert(ctx, then...)
 	}
 	return lost, err
 }
 
-// A store of jobless ticks notes some without their job.
+// A joblessTicks store reports every second tick as stored without storing it or its job.
 type joblessTicks struct{ job.Store }
 
 func (s *joblessTicks) Tick(ctx context.Context, t job.Tick) (bool, error) {
@@ -135,7 +135,7 @@ func (s *joblessTicks) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	return s.Store.Tick(ctx, t)
 }
 
-// An unlimited store has no limits from its first claim on.
+// An unlimited store removes all limits at its first claim.
 type unlimited struct {
 	job.Store
 	once sync.Once
@@ -144,13 +144,13 @@ type unlimited struct {
 func (s *unlimited) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	s.once.Do(func() {
 		for _, l := range limitedQueues {
-			_ = s.SetLimits(ctx, l.name, job.Limits{}) // where it fails, another process does it
+			_ = s.SetLimits(ctx, l.name, job.Limits{}) // if it fails, another process does it
 		}
 	})
 	return s.Store.Claim(ctx, c)
 }
 
-// A closing store forgets now and then which jobs wait in lanes, so that they do not start.
+// A closing store deletes the rows of waiting jobs at every seventh claim, so that the jobs in lanes do not start.
 type closing struct {
 	job.Store
 	n atomic.Int64

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	enqueueAtOnce = 4 // callers in each process
+	enqueueAtOnce = 4 // concurrent callers in each process
 	enqueueLimit  = 5 * time.Second
 )
 
-// enqueue is an enqueuing process: it enqueues jobs, one or some at once, until it is told to stop.
+// enqueue runs an enqueuing process: it enqueues jobs, one at a time or in batches, until ctx is canceled.
 func (c config) enqueue(ctx context.Context) error {
 	return c.withStore(ctx, func(ctx context.Context, store job.Store, l *ledger) error {
 		return meanwhile.Run(ctx, func(ctx context.Context) error {
@@ -38,7 +38,7 @@ func (c config) enqueueOn(ctx context.Context, store job.Store, l *ledger, calle
 		if r.IntN(10) == 0 {
 			size = 2 + r.IntN(20)
 		}
-		// On average the pause is what the rate leaves for a batch of this size.
+		// With this average pause, batches of this size add up to the rate.
 		pause := time.Duration(size*enqueueAtOnce) * time.Second / time.Duration(c.rate)
 		if err := meanwhile.Sleep(ctx, time.Duration(r.Int64N(int64(2*pause)))); err != nil {
 			return err

@@ -21,7 +21,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestFaults breaks things for some seconds; all is kept that was promised.
+// TestFaults injects faults for some seconds and finds no violation.
 func TestFaults(t *testing.T) {
 	onEachStore(t, func(t *testing.T, store string) {
 		rows := []string{"in all", countAcknowledged, countTicks, countExecutions, countFollowed, countLimited, countHolds, countDealt, countSweeps}
@@ -37,7 +37,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// onEachStore runs a test that takes long on each store, at once.
+// onEachStore runs a test that takes long on all stores in parallel.
 func onEachStore(t *testing.T, test func(t *testing.T, store string)) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -55,8 +55,8 @@ func onEachStore(t *testing.T, test func(t *testing.T, store string)) {
 	}
 }
 
-// untilAllHappened runs something, which returns what has not happened yet of what it is to go through, until that is nothing: on a machine with much
-// else to do few things happen in the seconds that it takes. It fails the test after five times.
+// untilAllHappened repeats run, which returns the events that have not happened yet, until there are none. On a busy machine few events happen in the
+// seconds that a run takes. It fails the test after five runs.
 func untilAllHappened(t *testing.T, run func() (missing []string)) {
 	t.Helper()
 	var missing []string
@@ -65,10 +65,10 @@ func untilAllHappened(t *testing.T, run func() (missing []string)) {
 			return
 		}
 	}
-	t.Errorf("in five runs there was none of %q", missing)
+	t.Errorf("after five runs nothing was counted for %q", missing)
 }
 
-// notCounted returns those of the rows of which the table counts none.
+// notCounted returns the rows whose count in the table is zero.
 func notCounted(t *testing.T, out string, rows []string) []string {
 	t.Helper()
 	return slices.DeleteFunc(rows, func(row string) bool { return figure(t, out, row) > 0 })
@@ -81,7 +81,7 @@ func needServer(t *testing.T) {
 	}
 }
 
-// TestFaultsAreNoticed breaks the store as well, each time in one way, which has to be noticed.
+// TestFaultsAreNoticed runs the program with one defect in the store at a time. Each defect must be reported as a violation.
 func TestFaultsAreNoticed(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestFaultsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestWrongClocksAreNoticed has crons tick by the clock of their worker.
+// TestWrongClocksAreNoticed builds workers whose cron uses their own clock instead of the store's. A tick without a job must be reported.
 func TestWrongClocksAreNoticed(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -113,11 +113,11 @@ func TestWrongClocksAreNoticed(t *testing.T) {
 	own := harm.Change{Package: "github.com/meanwhile-go/meanwhile/job", File: "ticker.go", Old: "now := r.clock.at(begun)", New: "now := begun"}
 	out, err := proveChanged(t, []harm.Change{own}, haveClocksJump, "", "-store", "postgres")
 	if !errors.Is(err, errViolated) || !strings.Contains(out, "has no job") {
-		t.Errorf("got %v, and no tick that has no job in:\n%s", err, out)
+		t.Errorf("got %v, and no tick without a job in:\n%s", err, out)
 	}
 }
 
-// haveClocksJump has the clocks of all workers be an hour ahead until the cron has ticked by one of them.
+// haveClocksJump sets the clocks of all workers an hour ahead until the cron has ticked by one of these clocks.
 func haveClocksJump(ctx context.Context, _ *round, store job.Store, workers, _ []*harm.Process) error {
 	for _, w := range workers {
 		if err := w.Clock.Jump(time.Hour, time.Hour); err != nil {
@@ -146,7 +146,7 @@ func haveClocksJump(ctx context.Context, _ *round, store job.Store, workers, _ [
 	return errors.Join(errs...)
 }
 
-// prove runs the program with a store that is broken in some way, or not, and checks that nothing is left behind.
+// prove runs the program, with a defect in the store unless that is empty, and checks that no files are left behind.
 func prove(t *testing.T, defect string, args ...string) (string, error) {
 	t.Helper()
 	return proveChanged(t, nil, nil, defect, args...)
@@ -167,10 +167,10 @@ func proveChanged(t *testing.T, changes []harm.Change, drive drive, defect strin
 	}, args...)
 }
 
-// proveBy runs the program as a function sets it, in a folder whose other files go with it.
+// proveBy runs the program with the config that set has changed, in a temporary folder that is deleted afterwards.
 func proveBy(t *testing.T, set func(c *config), args ...string) (string, error) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "faults-test-*") // not t.TempDir, which is closed to the user of the server
+	dir, err := os.MkdirTemp("", "faults-test-*") // not t.TempDir, which the user of the PostgreSQL server cannot enter
 	if err != nil {
 		t.Fatal(err)
 	}

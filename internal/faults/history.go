@@ -8,38 +8,38 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A history is what the ledgers say of one job.
+// A history is what the ledgers say about one job.
 type history struct {
 	kind     string
 	key      string // unique
 	keyFor   time.Duration
-	intended int64 // when it was about to be enqueued; zero for a job of the cron
-	acked    int64 // when the store had acknowledged it; zero when it never did
+	intended int64 // when it was about to be enqueued; zero for a job of the cron or one that follows another
+	acked    int64 // when the store had acknowledged it; zero if it never did
 	tick     int64
-	queue    string // one with limits
+	queue    string // if it has limits
 	lane     string // the limit key there
 	cost     int
-	created  int64         // of one that the operator has dealt with
-	dealt    map[int]int64 // when that began, by the attempt after which it was discarded
-	removed  bool          // perhaps
+	created  int64         // if the operator has acted on it
+	dealt    map[int]int64 // when the operator was about to act, by the attempt after which the job was discarded
+	removed  bool          // perhaps: the operator was about to delete it
 	attempts []attempt
 }
 
-// An attempt is what they say of one of its attempts. It is of one worker, since the worker after it has another number.
+// An attempt is what the ledgers say about one attempt of a job. It belongs to one worker, since the next worker's attempt has another number.
 type attempt struct {
 	number  int
 	worker  string
 	started int64
-	ended   int64  // zero when it was never seen to
-	failure string // with which it ended
-	outcome string // that the store has taken
-	settled int64  // when it was seen to have
+	ended   int64  // zero if no end was recorded
+	failure string // the error with which it ended
+	outcome string // that the store has accepted
+	settled int64  // when the worker recorded that
 	claimed int64  // by the clock of the store
-	crashed int    // leases that had run out until then
+	crashed int    // leases of the job that had expired before
 	lost    bool   // the store has refused the outcome
 }
 
-// at returns the attempt with a number.
+// at returns the attempt with a number, and adds it if there is none.
 func (h *history) at(number int) *attempt {
 	for i := range h.attempts {
 		if h.attempts[i].number == number {
@@ -50,7 +50,7 @@ func (h *history) at(number int) *attempt {
 	return &h.attempts[len(h.attempts)-1]
 }
 
-// starts counts the attempts that were begun.
+// starts counts the attempts that have started.
 func (h *history) starts() int {
 	n := 0
 	for i := range h.attempts {
@@ -71,9 +71,9 @@ type batch struct {
 type tale struct {
 	jobs    map[job.ID]*history
 	batches map[string]*batch
-	holders map[job.ID]bool // that Enqueue gave as the holder of a key
+	holders map[job.ID]bool // jobs that Enqueue returned as holders of a key
 	lines   int
-	wrong   func(format string, args ...any) // told of what cannot be
+	wrong   func(format string, args ...any) // called for entries that must not occur
 }
 
 func newTale(wrong func(format string, args ...any)) *tale {
@@ -89,7 +89,7 @@ func (t *tale) of(id job.ID) *history {
 	return h
 }
 
-// add takes in a line.
+// add adds a line of a ledger.
 func (t *tale) add(process string, e entry) {
 	t.lines++
 	switch e.What {

@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
-// inject breaks things for a while. When it returns, all of them are mended.
+// inject injects faults for a while. When it returns, all of them are undone.
 func (o *round) inject(ctx context.Context, faults []harm.Fault, d time.Duration) error {
 	faults = slices.DeleteFunc(faults, func(f harm.Fault) bool { return !strings.Contains(f.Name, o.only) })
 	if len(faults) == 0 {
@@ -23,7 +23,7 @@ func (o *round) inject(ctx context.Context, faults []harm.Fault, d time.Duration
 	return harm.Break(ctx, rand.New(rand.NewPCG(o.seed, 1)), faults, d, 350*time.Millisecond, o.count)
 }
 
-// signalOne is a fault of a process: it gets a signal, and where that stops it another one later.
+// signalOne returns a fault that sends a signal to one of the processes. A process that this stops is resumed later, after its leases have expired.
 func signalOne(name string, weight int, s syscall.Signal, lease time.Duration, processes []*harm.Process) harm.Fault {
 	return harm.Fault{Name: name, Weight: weight, Inject: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
 		p := processes[r.IntN(len(processes))]
@@ -46,7 +46,7 @@ func processFaults(lease time.Duration, workers, enqueuers []*harm.Process) []ha
 	}
 }
 
-// clockFaults have the clock of a process jump, and back after up to three leases. That of the store stays right.
+// clockFaults make the clock of a process jump, and back after up to about three leases. The clock of the store stays correct.
 func clockFaults(lease time.Duration, workers, enqueuers []*harm.Process) []harm.Fault {
 	fault := func(name string, weight int, kill bool, processes []*harm.Process) harm.Fault {
 		return harm.Fault{Name: name, Weight: weight, Inject: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
@@ -81,7 +81,7 @@ func (s *server) restart(mode string) func(context.Context, *rand.Rand) (harm.Re
 		}
 		start := func(ctx context.Context) error {
 			if ctx.Err() != nil {
-				return nil // the program ends: so may the server
+				return nil // the program ends, and needs no server any more
 			}
 			defer s.up.Store(true)
 			return s.start(ctx)

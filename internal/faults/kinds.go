@@ -18,22 +18,22 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// A kind is a sort of job: how it behaves, and how it has to end.
+// A kind is a kind of jobs: how they behave, and how they must end.
 type kind struct {
 	name   string
 	share  int       // of 1,000 jobs enqueued
-	end    job.State // besides Discarded, for a job whose processes died too often
-	most   int       // attempts
+	end    job.State // in which they must end, or Discarded for a job whose processes died too often
+	most   int       // maximum number of attempts
 	make   func(r *rand.Rand, lease time.Duration) (args, []job.EnqueueOption)
 	handle func(ctx context.Context, j *job.Job, a args) error
 }
 
-// args are those of all kinds.
+// args are the arguments of the jobs of all kinds.
 type args struct {
 	Millis int    `json:"ms,omitempty"`   // to wait
 	Fails  int    `json:"fail,omitempty"` // attempts that fail
 	Tick   int64  `json:"tick,omitempty"`
-	After  job.ID `json:"after,omitzero"` // of the kind that follows
+	After  job.ID `json:"after,omitzero"` // of nextKind: the job that it follows
 }
 
 const (
@@ -57,7 +57,7 @@ var kinds = []kind{
 	{name: cronKind, end: job.Completed, most: 20, handle: handleWork},
 }
 
-// drawKind draws one by its share.
+// drawKind draws a kind by its share.
 func drawKind(r *rand.Rand) *kind {
 	n := r.IntN(1000)
 	for i := range kinds {
@@ -68,7 +68,7 @@ func drawKind(r *rand.Rand) *kind {
 	return &kinds[0]
 }
 
-// draw makes a job.
+// draw makes a job of the kind.
 func (k *kind) draw(r *rand.Rand, lease time.Duration) (*job.Job, error) {
 	a, opts := k.make(r, lease)
 	text, err := json.Marshal(a)
@@ -91,12 +91,12 @@ func makeWork(r *rand.Rand, _ time.Duration) (args, []job.EnqueueOption) {
 	return a, nil
 }
 
-// Most of these need their lease renewed.
+// makeLong makes jobs most of which need their lease renewed.
 func makeLong(r *rand.Rand, lease time.Duration) (args, []job.EnqueueOption) {
 	return args{Millis: int((lease/2 + time.Duration(r.Int64N(int64(2*lease)))).Milliseconds())}, nil
 }
 
-// The keys are few, so that most are held when somebody asks for them.
+// makeUnique makes jobs with few keys, so that most keys are held when a job is enqueued.
 func makeUnique(r *rand.Rand, _ time.Duration) (args, []job.EnqueueOption) {
 	return args{Millis: 100 + r.IntN(200)}, []job.EnqueueOption{job.Unique(strconv.Itoa(r.IntN(8)))}
 }
@@ -122,7 +122,7 @@ func handleSnooze(ctx context.Context, j *job.Job, a args) error {
 	return handleWork(ctx, j, a)
 }
 
-// handleChain has a job follow this one, whatever becomes of the attempt.
+// handleChain asks for a job to follow this one in every attempt, whatever its outcome.
 func handleChain(ctx context.Context, j *job.Job, a args) error {
 	text, err := json.Marshal(args{After: j.ID})
 	if err != nil {
@@ -146,7 +146,7 @@ func handleDie(context.Context, *job.Job, args) error {
 	select {}
 }
 
-// handlers makes those of all kinds, which write in the ledger what they do.
+// handlers returns the handlers of all kinds, which write to the ledger what they do.
 func handlers(l *ledger) []job.Handler {
 	var all []job.Handler
 	for _, k := range kinds {

@@ -23,10 +23,10 @@ const (
 	failed   = "failed"   // to enqueue them, perhaps: the store returned an error
 	starts   = "starts"   // an attempt
 	ends     = "ends"     // the attempt; its outcome goes to the store after this line
-	settled  = "settled"  // an attempt: the store has taken its outcome
-	removes  = "removes"  // the operator a discarded job
-	retries  = "retries"  // the operator a discarded job
-	repaired = "repaired" // what the store kept of a limit key
+	settled  = "settled"  // an attempt: the store has accepted its outcome, or refused it since the lease was lost
+	removes  = "removes"  // the operator is about to delete a discarded job
+	retries  = "retries"  // the operator is about to retry a discarded job
+	repaired = "repaired" // the state of a limit key in the store
 )
 
 // An entry is a line of a ledger.
@@ -46,7 +46,7 @@ type entry struct {
 	Outcome string `json:"outcome,omitempty"` // of ends: "" or the error; of settled: the kind of the event
 	Tick    int64  `json:"tick,omitempty"`    // of a cron, in seconds since 1970
 
-	// Of what starts in a queue with limits, or the operator does there. Times are those of the store.
+	// Of attempts in a queue with limits, and of what the operator does there. Times are by the clock of the store.
 	Queue   string `json:"queue,omitempty"`
 	Lane    string `json:"lane,omitempty"` // the limit key
 	Cost    int    `json:"cost,omitempty"`
@@ -62,7 +62,7 @@ type intended struct {
 	For  time.Duration `json:"for,omitempty"`
 }
 
-// String tells what a line says, but for when.
+// String describes the entry without its time.
 func (e entry) String() string {
 	text := e.What
 	if e.Batch != "" {
@@ -77,8 +77,8 @@ func (e entry) String() string {
 	return text
 }
 
-// A ledger is what one process writes down, a line with one write each, so that what was written is there even if the process
-// is killed right after.
+// A ledger is the file to which one process writes what it does. Each line is one write, so that it is there even if the process is killed right
+// after.
 type ledger struct {
 	mu   sync.Mutex
 	file *os.File
@@ -93,7 +93,7 @@ func openLedger(name string) (*ledger, error) {
 	return &ledger{file: file}, nil
 }
 
-// write adds a line. A ledger that cannot be written proves nothing: it panics.
+// write adds a line. It panics if it cannot, since an incomplete ledger proves nothing.
 func (l *ledger) write(e entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,8 +108,8 @@ func (l *ledger) write(e entry) {
 	}
 }
 
-// readLedgers calls f with each line of the ledgers of a folder, those of one process in order. The last line of a process
-// may be torn; any other that is no entry, or not in sequence, is an error.
+// readLedgers calls f with each line of the ledgers in a folder, those of one process in order. The last line of a process may be torn; any other
+// line that is not an entry, or not in sequence, is an error.
 func readLedgers(folder string, f func(process string, e entry)) error {
 	names, err := filepath.Glob(filepath.Join(folder, "*.ledger"))
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A limited is a queue with limits, which part of the jobs go to. Their limit keys are few, so that they wait for each other.
+// A limited is a queue with limits, for part of the jobs. It has few limit keys, so that its jobs wait for each other.
 type limited struct {
 	name   string
-	keys   int // zero for jobs without
-	cost   int // at most, of a job
+	keys   int // how many limit keys; zero for jobs without
+	cost   int // maximum cost of a job
 	limits job.Limits
 }
 
-// heldQueue is the one whose discarded jobs hold their keys until the operator deals with them.
+// heldQueue is the queue whose discarded jobs hold their limit keys until the operator acts on them.
 const heldQueue = "held"
 
 var limitedQueues = []limited{
@@ -32,7 +32,7 @@ var limitedQueues = []limited{
 	{name: heldQueue, keys: 8, limits: job.Limits{EachKey: job.KeyLimits{InOrder: true, HoldOnDiscard: true}}},
 }
 
-// findLimited returns the queue of a name, nil where it has no limits.
+// findLimited returns the queue with a name, or nil if that has no limits.
 func findLimited(name string) *limited {
 	if i := slices.IndexFunc(limitedQueues, func(l limited) bool { return l.name == name }); i >= 0 {
 		return &limitedQueues[i]
@@ -40,7 +40,7 @@ func findLimited(name string) *limited {
 	return nil
 }
 
-// drawQueue has a fifth of the jobs go to queues with limits, and half of those that fail to the one in which that matters.
+// drawQueue sends a fifth of the jobs to queues with limits, and half of the jobs that fail to heldQueue, where failures matter.
 func drawQueue(r *rand.Rand, kind string) []job.EnqueueOption {
 	l := &limitedQueues[r.IntN(len(limitedQueues))]
 	switch {

@@ -20,22 +20,22 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// lossKinds are of what losses are counted.
+// lossKinds are the values of the flag -losses, with the text that is printed for each.
 var lossKinds = map[string]string{
 	"always":   "killed with -9, appendfsync always",
 	"everysec": "killed with -9, appendfsync everysec",
 	"failover": "killed with -9, appendfsync always, and its replica promoted",
 }
 
-// losses are of all kills together.
+// losses are the results of all kills together.
 type losses struct {
-	kills, losing      int // and how many of them lost any
+	kills, losing      int // how many kills, and how many of them lost a job
 	acknowledged, lost int
 	most               int           // lost by one kill
-	oldest             time.Duration // for how long a lost one had been acknowledged
+	oldest             time.Duration // longest time before the kill at which a lost job had been acknowledged
 }
 
-// countLosses kills a server again and again while jobs are enqueued, and prints how many of those that it had acknowledged are gone.
+// countLosses kills a server again and again while jobs are enqueued, and prints how many acknowledged jobs were lost.
 func (s *site) countLosses(ctx context.Context, c config, out io.Writer) error {
 	fmt.Fprintf(out, "store redis, %s, seed %d, %v\n", lossKinds[c.losses], c.seed, c.length)
 	r := rand.New(rand.NewPCG(c.seed, 2))
@@ -64,7 +64,7 @@ type ack struct {
 	at time.Time
 }
 
-// killOnce starts a server, kills it while jobs are enqueued, and counts what is there when it is back, or on its replica.
+// killOnce starts a server, kills it while jobs are enqueued, and counts the jobs that are there after a restart, or on the promoted replica.
 func (s *site) killOnce(ctx context.Context, c config, folder string, r *rand.Rand, all *losses) error {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (s *site) killOnce(ctx context.Context, c config, folder string, r *rand.Ra
 	return errors.Join(after.stop(syscall.SIGKILL), os.RemoveAll(folder))
 }
 
-// until sends a command until the answer has a word.
+// until repeats a command until the answer contains word.
 func (s *redisServer) until(ctx context.Context, command, word string) error {
 	for begun := time.Now(); ; {
 		answer, err := s.ask(command)
@@ -121,7 +121,7 @@ func (s *redisServer) until(ctx context.Context, command, word string) error {
 	}
 }
 
-// enqueueUntilKilled enqueues jobs, each caller one after the other, and kills the server in the middle of it.
+// enqueueUntilKilled enqueues jobs from several callers, one job at a time each, until it kills the server. It returns the acknowledged jobs.
 func (c config) enqueueUntilKilled(ctx context.Context, server *redisServer, after time.Duration) (acks []ack, killed time.Time, err error) {
 	opened, err := job.Open(ctx, redisURL(server.port, "losses"))
 	if err != nil {
@@ -157,7 +157,7 @@ func (c config) enqueueUntilKilled(ctx context.Context, server *redisServer, aft
 	return slices.Concat(callers...), killed, err
 }
 
-// count looks which of the acknowledged jobs are there.
+// count checks which of the acknowledged jobs are there.
 func (l *losses) count(ctx context.Context, server *redisServer, acks []ack, killed time.Time) error {
 	store, err := job.Open(ctx, redisURL(server.port, "losses"))
 	if err != nil {

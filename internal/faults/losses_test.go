@@ -9,8 +9,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// TestLosses kills servers that sync each write: nothing that was acknowledged is lost. With a store that acknowledges what it has not stored, that is
-// noticed; after a failover it is counted, and no violation.
+// TestLosses kills servers that sync each write: no acknowledged job is lost. A store that acknowledges jobs without storing them is reported. After
+// a failover, losses are counted but are no violation.
 func TestLosses(t *testing.T) {
 	testenv.LongTest(t)
 	testenv.Program(t, "redis-server")
@@ -35,7 +35,7 @@ func TestLosses(t *testing.T) {
 			t.Errorf("%s, %s: got %v, want %v", test.kind, test.aof, err, test.want)
 		}
 		if lost := figure(t, out, "of these lost"); (lost > 0) != test.loses || figure(t, out, countAcknowledged) == 0 {
-			t.Errorf("%s, %s: %d are lost:\n%s", test.kind, test.aof, lost, out)
+			t.Errorf("%s, %s: %d jobs are lost:\n%s", test.kind, test.aof, lost, out)
 		}
 	}
 }

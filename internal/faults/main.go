@@ -1,24 +1,24 @@
 //go:build unix
 
-// Faults proves that jobs are not lost. It has several processes enqueue jobs and run them on one store, and meanwhile
-// breaks what can break: it kills processes with -9 and stops them for longer than their leases; it cuts and holds up
-// connections to a PostgreSQL or a Redis server of its own, and restarts that; it fills the disk under a SQLite file; it has the clocks of
-// processes jump, where they are not that of the store: not on SQLite. Part of the jobs are in queues with limits, and an operator retries and
-// deletes those that were discarded and hold their limit keys. Each process
-// writes down what it does in a ledger, and at the end, when all jobs have run, the ledgers are compared with the store.
+// Faults proves that jobs are not lost. It starts processes that enqueue and run jobs on one store, and injects faults at the same time: it kills
+// processes with -9 and stops them for longer than their leases; it cuts and holds up connections to a PostgreSQL or Redis server of its own, and
+// restarts that server; it fills the disk under a SQLite file; it makes the clocks of processes jump, except on SQLite, where they are the clock of
+// the store. Part of the jobs are in queues with limits, and an operator retries and deletes discarded jobs that hold their limit keys. Each process
+// writes what it does to a ledger. At the end, when all jobs have run, the ledgers are compared with the store.
 //
 //	go run ./internal/faults -store sqlite -for 1m
 //	go run ./internal/faults -store postgres -for 10m -seed 42
 //	go run ./internal/faults -store redis
 //	go run ./internal/faults -store redis -losses everysec
 //
-// It prints how many faults, jobs and double runs there were, and exits with 1 when anything was violated. A run is cut into
-// rounds of a minute, each on a new database, so that memory stays bounded. The seed decides what is broken and when, as far as
-// one program can: not what the processes do in between. With -losses, a Redis server is killed again and again while jobs are enqueued, and those
-// that it had acknowledged and lost are counted, which is a violation where it syncs each write only.
+// It prints how many faults, jobs and double runs there were, and exits with 1 if there was any violation. A run is divided into rounds of a minute,
+// each on a new database, so that memory stays bounded. The seed determines what is broken and when, as far as one program can, but not what the
+// processes do in between. With -losses, a Redis server is killed again and again while jobs are enqueued, and the acknowledged jobs that it lost are
+// counted. They are a violation only with -losses always.
 //
-// All servers, mounts, folders and processes are its own, on loopback, and gone when it ends, however it ends. The PostgreSQL
-// programs are looked for in PATH and where Debian has them, redis-server in PATH. The full disk needs the right to mount, the clocks the go command.
+// All servers, mounts, folders and processes are its own, on loopback, and gone when it ends, however it ends. It looks for the PostgreSQL programs
+// in PATH and where Debian has them, and for redis-server in PATH. Filling the disk needs the right to mount, and clocks that jump need the go
+// command.
 package main
 
 import (
@@ -39,7 +39,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// A config is what the program was asked for.
+// A config has the flags of the program.
 type config struct {
 	role      string
 	store     string
@@ -51,19 +51,19 @@ type config struct {
 	rate      int // jobs each second
 	lease     time.Duration
 	only      string // part of the names of the faults
-	losses    string // of what the acknowledged jobs that are lost are counted, instead of all else
-	dir       string // for the folder
+	losses    string // only count lost jobs, in this way: a key of lossKinds
+	dir       string // in which the folder of the run is created
 	keep      bool
-	self      string // the program of the processes, built already, in tests
+	self      string // the program of the processes; tests set it to one that is already built
 
 	// What tests change.
-	prepare func(ctx context.Context, store job.Store) error                                               // the store, before there are processes
-	program func(process, start string) string                                                             // of a start of a process; nil is self
-	drive   func(ctx context.Context, o *round, store job.Store, workers, enqueuers []*harm.Process) error // breaks things in its own time
+	prepare func(ctx context.Context, store job.Store) error                                               // prepares the store before processes start
+	program func(process, start string) string                                                             // returns the program for a start of a process; nil for self
+	drive   func(ctx context.Context, o *round, store job.Store, workers, enqueuers []*harm.Process) error // injects the faults instead of inject
 
 	// Of a process that the program starts.
 	url, ledger, name string
-	env               []string // what it has in its environment besides that of the program
+	env               []string // added to the environment of this program
 }
 
 func main() {
@@ -72,7 +72,7 @@ func main() {
 		return
 	}
 	if err != nil {
-		os.Exit(2) // parse has said why
+		os.Exit(2) // parse has printed why
 	}
 	process.Config{Grace: time.Minute}.Main(func(ctx context.Context) error { return c.run(ctx, os.Stdout) }, meanwhile.Name("faults"))
 }
@@ -123,7 +123,7 @@ func (c *config) check(rest []string) error {
 	return nil
 }
 
-// run does what the role of the process is.
+// run runs the role of the process.
 func (c config) run(ctx context.Context, out io.Writer) error {
 	switch c.role {
 	case "":
@@ -133,7 +133,7 @@ func (c config) run(ctx context.Context, out io.Writer) error {
 	case "enqueuer":
 		return c.enqueue(ctx)
 	case "guard":
-		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // they are for the program, whose end it waits for
+		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // they are meant for the program, for whose end the guard waits
 		return harm.GuardUntil(os.Stdin)
 	}
 	return fmt.Errorf("-role %s: there is no such role", c.role)

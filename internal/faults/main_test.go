@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestMain lets the test binary be the processes that the program starts, with a store that is broken as the environment says.
+// TestMain lets the test binary be the processes that the program starts, with the defect of the store that the environment names.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "-role" {
 		if defect := os.Getenv(breakWay); defect != "" {
@@ -33,13 +33,13 @@ func TestParse(t *testing.T) {
 	for _, wrong := range []string{"-store memory", "-for 0s", "-workers 0", "-lease 1ms", "-rate -5", "now", "-losses always", "-store redis -losses no"} {
 		var said strings.Builder
 		if c, err := parse(strings.Fields(wrong), &said); err == nil {
-			t.Errorf("%q gives %+v, want an error", wrong, c)
+			t.Errorf("parse of %q = %+v, want an error", wrong, c)
 		} else if said.Len() == 0 {
-			t.Errorf("%q: nothing says that %v", wrong, err)
+			t.Errorf("%q: the error %v is not printed", wrong, err)
 		}
 	}
 	if _, err := parse([]string{"-no-such"}, new(strings.Builder)); err == nil {
-		t.Error("an unknown flag is taken")
+		t.Error("an unknown flag is accepted")
 	}
 }
 
@@ -53,6 +53,6 @@ func TestKindsShareAll(t *testing.T) {
 		t.Errorf("the shares add up to %d, want 1000", sum)
 	}
 	if !slices.ContainsFunc(kinds, func(k kind) bool { return k.name == cronKind }) {
-		t.Error("no kind is that of the cron")
+		t.Error("no kind has the name of the jobs of the cron")
 	}
 }

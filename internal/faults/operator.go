@@ -17,8 +17,8 @@ const (
 	sweepPause    = 200 * time.Millisecond
 )
 
-// operate retries or deletes the discarded jobs that hold their keys, some time after it has seen them, until it is told to stop. What it is about to
-// do goes into a ledger.
+// operate retries or deletes discarded jobs that hold their limit keys, some time after it has first seen them, until ctx is canceled. It writes to a
+// ledger what it is about to do.
 func (o *round) operate(ctx context.Context, store job.Store) error {
 	l, err := openLedger(filepath.Join(o.ledgers, "operator.ledger"))
 	if err != nil {
@@ -26,11 +26,11 @@ func (o *round) operate(ctx context.Context, store job.Store) error {
 	}
 	defer l.file.Close()
 	r := rand.New(rand.NewPCG(o.seed, 3))
-	seen, retried := map[job.ID]int{}, map[job.ID]bool{} // seen has the attempt
+	seen, retried := map[job.ID]int{}, map[job.ID]bool{} // seen is the attempt after which a job was seen as discarded
 	for meanwhile.Sleep(ctx, operatorPause) == nil {
 		found, err := store.List(ctx, job.Filter{Queues: []string{heldQueue}, States: []job.State{job.Discarded}, Limit: pageSize})
 		if err != nil {
-			continue // the store is broken just now
+			continue // the store does not work at present
 		}
 		for _, j := range found {
 			if seen[j.ID] != j.Attempt {
@@ -54,7 +54,7 @@ func (o *round) operate(ctx context.Context, store job.Store) error {
 	return nil
 }
 
-// sweep has the store compare its lanes with the jobs all the time: there is never anything to repair.
+// sweep makes the store compare its lanes with the jobs again and again. There must never be anything to repair.
 func (o *round) sweep(ctx context.Context, store job.Store) error {
 	for meanwhile.Sleep(ctx, sweepPause) == nil {
 		if pruned, err := store.Prune(ctx, nil, 0); err == nil {
@@ -64,7 +64,7 @@ func (o *round) sweep(ctx context.Context, store job.Store) error {
 	return nil
 }
 
-// sweepAtEnd does so when nothing is broken any more and all jobs have ended.
+// sweepAtEnd does the same as sweep, three times, when all faults are undone and all jobs have ended.
 func (o *round) sweepAtEnd(ctx context.Context, store job.Store) error {
 	for range 3 {
 		err := patiently(ctx, func(ctx context.Context) error {

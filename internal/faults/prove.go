@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
-const diskSize = 128 << 20 // bytes; a minute of jobs takes a quarter of it
+const diskSize = 128 << 20 // bytes; the jobs of a minute use a quarter of it
 
 // A site is what all rounds share: the folder, the server or the disk, and the table.
 type site struct {
@@ -67,7 +67,7 @@ func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 	}, meanwhile.Name("prove"))
 }
 
-// open makes the server, or the disk.
+// open starts the server and the proxy, or creates the disk.
 func (s *site) open(ctx context.Context, store string) (err error) {
 	port := 0
 	switch store {
@@ -93,8 +93,7 @@ func (s *site) open(ctx context.Context, store string) (err error) {
 	return nil
 }
 
-// findProgram finds the program of the processes: this one, or, where their clocks are not that of the store, one that it builds,
-// whose clock can jump.
+// findProgram sets the program of the processes: this one or, for a store that has its own clock, one that it builds, whose clock can jump.
 func (s *site) findProgram(ctx context.Context, c *config) (err error) {
 	switch {
 	case c.self != "":
@@ -119,7 +118,7 @@ func (s *site) what() string {
 	return "sqlite, on a disk that is never full: mounting one is not allowed here"
 }
 
-// goThrough is the run, a round at a time.
+// goThrough runs the rounds one after the other.
 func (s *site) goThrough(ctx context.Context, c config, out io.Writer) error {
 	violated := 0
 	for left := c.length; left > 0; left -= c.round {

@@ -20,19 +20,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
-const redisLimit = time.Minute // for a server to answer
+const redisLimit = time.Minute // how long a server may take to answer
 
 // A redisServer is a Redis server of the program's own.
 type redisServer struct {
 	folder, program string
-	args            []string // besides those that all have
+	args            []string // in addition to those of all servers
 	port            int
 	guard           *harm.Guard
 	command         *exec.Cmd
 	up              atomic.Bool
 }
 
-// startRedis starts a server whose files are in a folder that it makes, and which syncs its log of writes as appendfsync says.
+// startRedis starts a server with its files in folder, which it creates. The server syncs its append-only file as appendfsync says.
 func startRedis(ctx context.Context, folder, appendfsync string, g *harm.Guard, args ...string) (*redisServer, error) {
 	s := &redisServer{folder: folder, args: append([]string{"--appendfsync", appendfsync}, args...), guard: g}
 	var err error
@@ -71,13 +71,13 @@ func (s *redisServer) start(ctx context.Context) error {
 	return nil
 }
 
-// answers reports whether the server is there, and has read what it kept.
+// answers reports whether the server is up and has loaded its data.
 func (s *redisServer) answers() bool {
 	answer, err := s.ask("PING")
 	return err == nil && strings.HasPrefix(answer, "+PONG")
 }
 
-// ask sends a command whose answer is short.
+// ask sends a command and returns the answer, which must be short.
 func (s *redisServer) ask(command string) (string, error) {
 	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), time.Second)
 	if err != nil {
@@ -95,12 +95,12 @@ func (s *redisServer) ask(command string) (string, error) {
 	return string(answer[:n]), err
 }
 
-// stop ends the server: SIGTERM has it end in order, SIGKILL at once.
+// stop ends the server, in order with SIGTERM or at once with SIGKILL.
 func (s *redisServer) stop(sig syscall.Signal) error {
 	if err := s.command.Process.Signal(sig); err != nil {
 		return err
 	}
-	_ = s.command.Wait() // it was told to end
+	_ = s.command.Wait() // its error is only how the server ended
 	return s.guard.Report(harm.HasEnded, strconv.Itoa(s.command.Process.Pid))
 }
 
@@ -119,7 +119,7 @@ func (s *redisServer) restart(sig syscall.Signal) func(context.Context, *rand.Ra
 		}
 		start := func(ctx context.Context) error {
 			if ctx.Err() != nil {
-				return nil // the program ends: so may the server
+				return nil // the program ends, and needs no server any more
 			}
 			defer s.up.Store(true)
 			return s.start(ctx)

@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// What is counted beside the faults.
+// The rows of the table besides the faults.
 const (
 	countIntended     = "jobs given to enqueue"
 	countAcknowledged = "acknowledged"
@@ -61,11 +61,11 @@ func (s *site) print(out io.Writer, violated int) {
 	row(violated, "violations")
 }
 
-const maxPrinted = 10 // jobs whose story is printed
+const maxPrinted = 10 // jobs whose lines in the ledgers are printed
 
 var anyID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// report prints the violations of a round, and what the ledgers say of the first jobs among them.
+// report prints the violations of a round, and what the ledgers say about the first jobs in them.
 func (o *round) report(out io.Writer) error {
 	reported := map[job.ID]bool{}
 	for _, v := range o.violations {
@@ -85,7 +85,7 @@ func (o *round) report(out io.Writer) error {
 		text string
 	}
 	stories := map[job.ID][]line{}
-	batches := map[string][]job.ID{} // those of told jobs
+	batches := map[string][]job.ID{} // only the jobs in reported
 	err := readLedgers(o.ledgers, func(process string, e entry) {
 		about := []job.ID{e.ID}
 		if e.What == intends {
@@ -112,7 +112,7 @@ func (o *round) report(out io.Writer) error {
 	return err
 }
 
-// show tells of a job, for a violation.
+// show describes a job for a violation.
 func show(j *job.Job) string {
 	return fmt.Sprintf("attempt %d of %d, %d uncounted, %d crashed, %s, last held by %s, last error %q",
 		j.Attempt, j.MaxAttempts, j.Uncounted, j.Crashed, j.State, j.Worker, j.LastError())

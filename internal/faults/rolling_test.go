@@ -27,18 +27,18 @@ import (
 
 var before = flag.String("before", "", "the `commit` whose program TestRollingDeployment runs beside today's; the oldest one that can work with today's tables by default")
 
-// firstComparable is the commit from which on this program has queues with limits, and a ledger that today's reads.
+// firstComparable is the first commit at which this program has queues with limits, and a ledger that the current program can read.
 const firstComparable = "ef2d50078260"
 
-// phase is how long each step of a deployment takes, in which processes are killed and stopped past their leases.
+// phase is the length of each step of a deployment, during which processes are killed, and stopped for longer than their leases.
 const phase = 3 * time.Second
 
-// deployedRate is how many jobs are enqueued each second meanwhile: it is for how they run beside each other, not for many.
+// deployedRate is how many jobs are enqueued each second. It is low: the test is about builds beside each other, not about load.
 const deployedRate = "80"
 
-// TestRollingDeployment has processes of an earlier build and of today's work on one store, with limits and limit keys, while they are killed: those of
-// before alone with the tables of before, then with the tables of today, then beside those of today; those of today alone; and, after a rollback, those of
-// before with the tables of today. Nothing is lost or doubled, no limit is exceeded, and what is in order runs in order.
+// TestRollingDeployment runs processes of an earlier build and of today's on one store, with limits and limit keys, and kills them. The steps are:
+// the earlier build with its own tables; the earlier build with today's tables; both builds together; today's build alone; and, as after a rollback,
+// the earlier build with today's tables. No job is lost or duplicated, no limit is exceeded, and jobs that must run in order do.
 func TestRollingDeployment(t *testing.T) {
 	onEachStore(t, func(t *testing.T, store string) {
 		commit, version := findBefore(t, store)
@@ -78,8 +78,8 @@ func executable(t *testing.T) string {
 	return path
 }
 
-// findBefore returns the first commit whose program works with the tables that a store has today, and their version then, or the one that the command line
-// names. Without the history of the repository it skips the test.
+// findBefore returns the first commit whose program works with the tables that a store has today, or the commit that the command line names, and the
+// version of its own tables. It skips the test if the history of the repository is missing.
 func findBefore(t *testing.T, store string) (commit string, version int) {
 	t.Helper()
 	if _, err := git(t, "merge-base", "--is-ancestor", firstComparable, "HEAD"); err != nil {
@@ -107,7 +107,7 @@ func findBefore(t *testing.T, store string) (commit string, version int) {
 	return commit, strings.Count(files, ".up.sql")
 }
 
-// readableFrom returns the file of the oldest migration whose program works with the tables of the newest.
+// readableFrom returns the file of the oldest migration whose program works with the tables of the newest migration.
 func readableFrom(t *testing.T, folder string) string {
 	t.Helper()
 	all, err := migrate.Load(os.DirFS(folder))
@@ -118,7 +118,7 @@ func readableFrom(t *testing.T, folder string) string {
 	return filepath.Join(folder, fmt.Sprintf("%04d_%s.up.sql", m.Version, m.Name))
 }
 
-// firstLayout returns the first commit with the layout of keys that Redis has today.
+// firstLayout returns the first commit with the key layout that the Redis store has today.
 func firstLayout(t *testing.T) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("..", "..", "job", "redis", "check.go"))
@@ -151,7 +151,7 @@ func git(t *testing.T, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// buildCommit builds this program as it was at a commit, with today's modules, which are here.
+// buildCommit builds this program as it was at a commit, but with today's go.mod and go.sum, whose modules are on this machine.
 func buildCommit(t *testing.T, commit, path string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -183,15 +183,15 @@ func buildCommit(t *testing.T, commit, path string) {
 // A deployment replaces the programs of processes.
 type deployment struct {
 	before, today string // programs
-	version       int    // of the tables of before; zero for a store that has none
+	version       int    // of the tables of the earlier build; zero for a store without tables
 
 	mu     sync.Mutex
 	stage  stage
-	builds map[string]string // by the starts of processes
+	builds map[string]string // by the name of the start of a process
 	done   map[worked]int
 }
 
-// A stage says which processes are of which build when they start.
+// A stage determines which build a process runs when it starts.
 type stage int
 
 const (
@@ -200,10 +200,10 @@ const (
 	allToday
 )
 
-// worked is what jobs are counted by that have ended.
+// worked is the key by which ended jobs are counted.
 type worked struct{ build, queue string }
 
-// choose returns the program of a start of a process: where both are there, each process becomes the other whenever it starts again.
+// choose returns the program for a start of a process. In the stage eachInTurn, a process switches to the other build at each start.
 func (d *deployment) choose(process, start string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	drainLimit = 90 * time.Second // for one more of the jobs to end after the last fault
-	storeLimit = 20 * time.Second // for the store to answer the program itself, when nothing is broken any more
+	drainLimit = 90 * time.Second // how long it may take until one more job ends after the last fault
+	storeLimit = 20 * time.Second // how long the store may take to answer the program itself when all faults are undone
 	maxShown   = 20               // violations of a round that are printed
 )
 
-// A round is a stretch of the run on a database of its own: break things, let everything end, compare.
+// A round is a part of the run with its own database: it injects faults, waits until all jobs have ended, and compares.
 type round struct {
 	config
 	*site
 	url     string // of the store, as the processes reach it
-	direct  string // the same for the program itself: past the proxy
+	direct  string // the same for the program itself, without the proxy
 	ledgers string // folder
 	faults  func(workers, enqueuers []*harm.Process) []harm.Fault
 
-	ticksFrom, ticksTo int64 // of the cron, in seconds since 1970: all of these must be there
+	ticksFrom, ticksTo int64 // of the cron, in seconds since 1970: there must be jobs for all of them
 
 	mu         sync.Mutex
 	counts     map[string]int
@@ -41,7 +41,7 @@ type round struct {
 	hidden     int // violations that are not kept
 }
 
-// violated notes that something is not as promised.
+// violated records a violation.
 func (o *round) violated(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,7 +52,7 @@ func (o *round) violated(format string, args ...any) {
 	o.violations = append(o.violations, fmt.Sprintf(format, args...))
 }
 
-// count counts what happened, by its name in the table.
+// count adds one to a row of the table.
 func (o *round) count(name string) { o.add(name, 1) }
 
 func (o *round) add(name string, n int) {
@@ -61,7 +61,7 @@ func (o *round) add(name string, n int) {
 	o.counts[name] += n
 }
 
-// run goes through the round.
+// run runs the round, with faults for the duration d.
 func (o *round) run(ctx context.Context, d time.Duration) error {
 	store, err := o.openStore(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (o *round) openStore(ctx context.Context) (job.Store, error) {
 	return store, nil
 }
 
-// start starts processes of a role, and returns them with a function that ends them in order.
+// start starts n processes of a role, and returns them with a function that ends them in order.
 func (o *round) start(ctx context.Context, role string, n int) ([]*harm.Process, func() error, error) {
 	var all []*harm.Process
 	var tasks []*meanwhile.Task[struct{}]
@@ -147,7 +147,7 @@ func (o *round) start(ctx context.Context, role string, n int) ([]*harm.Process,
 	return all, func() error { return harm.End(ctx, tasks...) }, nil
 }
 
-// noteCron makes the cron known before any worker does: all ticks from then on are due.
+// noteCron registers the cron before any worker does. All ticks from then on are due.
 func (o *round) noteCron(ctx context.Context, store job.Store) error {
 	now := time.Now()
 	if _, err := store.Tick(ctx, job.Tick{Cron: cron.Name, Spec: cron.Spec, At: now, Next: now.Add(time.Second)}); err != nil {
@@ -157,7 +157,7 @@ func (o *round) noteCron(ctx context.Context, store job.Store) error {
 	return nil
 }
 
-// stopCron pauses the cron when it has caught up, and notes its last tick.
+// stopCron pauses the cron when it has caught up, and records its last tick.
 func (o *round) stopCron(ctx context.Context, store job.Store) error {
 	const near = 3 // seconds
 	for begun := time.Now(); ; {
@@ -257,7 +257,7 @@ func (o *round) stuck(ctx context.Context, store job.Store, all int64) error {
 	return err
 }
 
-// patiently repeats a call of the store until it succeeds: what was broken may take a moment to recover.
+// patiently repeats a call of the store until it succeeds, for up to storeLimit: what was broken may take a moment to recover.
 func patiently(ctx context.Context, call func(context.Context) error) error {
 	for begun := time.Now(); ; {
 		err := call(ctx)
@@ -307,7 +307,7 @@ func (s *site) newRound(ctx context.Context, c config, n int) (*round, error) {
 	return o, nil
 }
 
-// over removes what the round has left behind.
+// over removes the files of the round.
 func (o *round) over() error {
 	if o.keep {
 		return nil

@@ -52,10 +52,10 @@ func startServer(ctx context.Context, dir string, g *harm.Guard) (*server, error
 	return s, s.start(ctx)
 }
 
-// findServer returns the folder of the PostgreSQL programs, the newest where there are some.
+// findServer returns the folder of the PostgreSQL programs: those in PATH, or the newest that Debian has installed.
 func findServer() (string, error) {
 	if initdb, err := exec.LookPath("initdb"); err == nil {
-		initdb, err = filepath.EvalSymlinks(initdb) // where the others are as well
+		initdb, err = filepath.EvalSymlinks(initdb) // the other programs are in the same folder
 		return filepath.Dir(initdb), err
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -70,7 +70,7 @@ func findServer() (string, error) {
 	return filepath.Dir(newest), nil
 }
 
-// makeFolder makes the data folder, of the user that the server runs as.
+// makeFolder creates the data folder, owned by the user that the server runs as.
 func (s *server) makeFolder() error {
 	if err := os.Mkdir(s.folder, 0o700); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *server) start(ctx context.Context) error {
 	return s.tool(ctx, "pg_ctl", "start", "-D", s.folder, "-w", "-t", "60", "-s", "-l", filepath.Join(s.folder, "log"), "-o", options)
 }
 
-// stop ends it: fast cuts its connections and ends in order, immediate has it recover when it starts again.
+// stop stops the server. Mode fast closes its connections and shuts it down in order; after mode immediate it must recover when it starts again.
 func (s *server) stop(ctx context.Context, mode string) error {
 	return s.tool(ctx, "pg_ctl", "stop", "-D", s.folder, "-w", "-t", "60", "-s", "-m", mode)
 }

@@ -45,15 +45,15 @@ func (o *round) verify(ctx context.Context, store job.Store) error {
 	return nil
 }
 
-// A verifier goes through the jobs of the store, one after the other, and then through what holds for all of them.
+// A verifier checks the jobs of the store one after the other, and then what must hold for all of them together.
 type verifier struct {
 	*round
 	tale    *tale
 	stored  map[job.ID]bool
 	numbers map[job.Count]int64 // with N zero
 	ticks   map[int64][]job.ID  // jobs by tick
-	chains  map[job.ID]int      // completed jobs that one other follows, and how many do
-	follows map[job.ID]job.ID   // jobs that follow another, and which
+	chains  map[job.ID]int      // completed jobs that one other job must follow, and how many do
+	follows map[job.ID]job.ID   // the job that each job of nextKind follows
 	spans   []span              // of jobs with unique keys
 	lanes   map[job.ID]*job.Job // those in queues with limits
 }
@@ -62,7 +62,7 @@ func newVerifier(o *round, t *tale) *verifier {
 	return &verifier{round: o, tale: t, stored: map[job.ID]bool{}, numbers: map[job.Count]int64{}, ticks: map[int64][]job.ID{}, chains: map[job.ID]int{}, follows: map[job.ID]job.ID{}, lanes: map[job.ID]*job.Job{}}
 }
 
-// seen checks, when all jobs of the store were seen, what holds for them together.
+// seen checks what must hold for all jobs together, after see was called for each of them.
 func (v *verifier) seen(counts []job.Count) {
 	v.compareCounts(counts)
 	v.checkAcknowledged()
@@ -105,7 +105,7 @@ func (v *verifier) see(j *job.Job) {
 		v.chains[j.ID] += 0
 	}
 	if !j.State.Finished() {
-		return // drain has told of it
+		return // drain has reported it
 	}
 	v.checkEnd(j, h)
 	v.checkAttempts(j, h)
@@ -115,7 +115,7 @@ func (v *verifier) see(j *job.Job) {
 	}
 }
 
-// checkEnd: a finished job has run, and ended as its kind must.
+// checkEnd checks that a finished job has run, and ended as its kind must.
 func (v *verifier) checkEnd(j *job.Job, h *history) {
 	k := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == j.Kind })]
 	diedTooOften := j.State == job.Discarded && j.Crashed > 0 && j.Used() > j.MaxAttempts
@@ -138,8 +138,8 @@ func (v *verifier) checkEnd(j *job.Job, h *history) {
 	}
 }
 
-// checkAttempts: no more than allowed, each settled by the worker that held it, and as the store says. All claims but the last
-// ended by an outcome that queued the job again, or by a lease that ran out.
+// checkAttempts checks that there are no more attempts than allowed, and that each was settled by the worker that held it, as the store says. All
+// claims but the last must have ended by an outcome that queued the job again, or by a lease that expired.
 func (v *verifier) checkAttempts(j *job.Job, h *history) {
 	if n := h.starts(); n > j.MaxAttempts+j.Uncounted {
 		v.violated("job %v (%s) was begun %d times: %s", j.ID, j.Kind, n, show(j))
@@ -157,7 +157,7 @@ func (v *verifier) checkAttempts(j *job.Job, h *history) {
 				v.violated("attempt %d of job %v (%s) was settled as %s and there is none after it: %s", a.number, j.ID, j.Kind, a.outcome, show(j))
 			}
 		default:
-			if _, dealt := h.dealt[a.number]; dealt { // and retried
+			if _, dealt := h.dealt[a.number]; dealt { // the operator has retried the job
 				continue
 			}
 			if a.number != j.Attempt || a.outcome != string(j.State) {
@@ -188,7 +188,7 @@ func (v *verifier) countAttempts(j *job.Job, h *history) {
 	v.add(countLost, lost)
 }
 
-// seeTick notes the tick that a job is for. It reports whether that is known.
+// seeTick records the tick that a job is for. It reports whether the job names a tick.
 func (v *verifier) seeTick(j *job.Job, h *history) bool {
 	var a args
 	if err := json.Unmarshal(j.Args, &a); err != nil || a.Tick == 0 || h.tick != 0 && h.tick != a.Tick {
@@ -199,7 +199,7 @@ func (v *verifier) seeTick(j *job.Job, h *history) bool {
 	return true
 }
 
-// seeNext notes which job one follows. It reports whether that is known.
+// seeNext records which job this one follows. It reports whether the job names one.
 func (v *verifier) seeNext(j *job.Job) bool {
 	var a args
 	if err := json.Unmarshal(j.Args, &a); err != nil || a.After == (job.ID{}) {
@@ -210,7 +210,7 @@ func (v *verifier) seeNext(j *job.Job) bool {
 	return true
 }
 
-// checkChains: what was to follow a job is there once if the job has completed, and otherwise not at all.
+// checkChains checks that the job that must follow another is there exactly once if the other has completed, and not at all otherwise.
 func (v *verifier) checkChains() {
 	v.add(countFollowed, len(v.chains))
 	for id, after := range v.follows {
@@ -226,7 +226,7 @@ func (v *verifier) checkChains() {
 	}
 }
 
-// checkTicks: from when the cron was noted to when it was paused, each tick has one job, and no other time has any.
+// checkTicks checks that each tick from the registration of the cron until it was paused has one job, and that there are no jobs for other ticks.
 func (v *verifier) checkTicks() {
 	v.add(countTicks, len(v.ticks))
 	for at := v.ticksFrom; at <= v.ticksTo; at++ {
@@ -246,7 +246,8 @@ func (v *verifier) checkTicks() {
 
 func clock(tick int64) string { return time.Unix(tick, 0).UTC().Format(time.TimeOnly) }
 
-// checkAcknowledged: what was acknowledged is in the store, and of what was not a batch is there as a whole or not at all.
+// checkAcknowledged checks that all acknowledged jobs are in the store, and that of each batch either all jobs are there or none, apart from those
+// with unique keys.
 func (v *verifier) checkAcknowledged() {
 	for id, h := range v.tale.jobs {
 		if h.intended > 0 {
@@ -298,7 +299,7 @@ func (v *verifier) checkAcknowledged() {
 	}
 }
 
-// compareCounts: what the store counts is what it lists.
+// compareCounts checks that the counts of the store match the jobs that it lists.
 func (v *verifier) compareCounts(counts []job.Count) {
 	for _, c := range counts {
 		key := c
@@ -313,12 +314,12 @@ func (v *verifier) compareCounts(counts []job.Count) {
 	}
 }
 
-// A span is a time in which a job with a unique key surely was there and not finished: it is as short as what was seen allows.
+// A span is a time during which a job with a unique key was certainly stored and unfinished. It is as short as the ledgers leave open.
 type span struct {
 	id       job.ID
 	key      string
 	from, to int64
-	// Where the key is held for a while, the job was stored between these.
+	// If the key is held for a period, the job was stored between after and before.
 	after, before int64
 	uniqueFor     time.Duration
 }
@@ -337,7 +338,7 @@ func newSpan(j *job.Job, h *history) span {
 	return s
 }
 
-// checkKeys: no two jobs with one key were there at once, or, where a key is held for a while, within that.
+// checkKeys checks that no two jobs with one key were unfinished at once or, if the key is held for a period, enqueued within it.
 func (v *verifier) checkKeys() {
 	slices.SortFunc(v.spans, func(a, b span) int {
 		return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.from, b.from))

@@ -21,13 +21,13 @@ type laneJob struct {
 	*history
 }
 
-// A stretch is a time in which a job surely ran.
+// A stretch is a time during which a job certainly ran.
 type stretch struct {
 	id       job.ID
 	from, to int64
 }
 
-// limitedJobs returns what is known of the jobs in queues with limits, those that the operator has removed among them.
+// limitedJobs returns what is known of the jobs in queues with limits, including those that the operator has deleted.
 func (v *verifier) limitedJobs() []laneJob {
 	var found []laneJob
 	for id, h := range v.tale.jobs {
@@ -48,8 +48,8 @@ func (v *verifier) limitedJobs() []laneJob {
 	return found
 }
 
-// checkLimits: no queue and no key had more jobs run at any instant, or start in any time, or use more units than its limits say, and what is in
-// order began in order.
+// checkLimits checks that no queue and no key exceeded its limits of running jobs, starts or units, and that jobs which must run in order started in
+// order.
 func (v *verifier) checkLimits() {
 	all := v.limitedJobs()
 	type lane struct {
@@ -86,8 +86,9 @@ func (v *verifier) checkLimits() {
 	}
 }
 
-// stretches returns when a job surely ran: from when its handler was entered, which is after the claim, to when that returned, which is before the
-// outcome was sent, if the store took that, or to when the job was claimed again because its lease had run out. Until then it keeps its room.
+// stretches returns when a job certainly ran: from the start of its handler, which is after the claim, to the end of the handler, which is before the
+// outcome was sent, if the store accepted the outcome; or until the job was claimed again because its lease had expired, since it occupies its slot
+// until then.
 func (j *laneJob) stretches() (all []stretch) {
 	for i := range j.attempts {
 		a := &j.attempts[i]
@@ -105,7 +106,7 @@ func (j *laneJob) stretches() (all []stretch) {
 	return all
 }
 
-// after returns the attempt right after one, nil if that is not known.
+// after returns the attempt right after the ith, or nil if that is not known.
 func (j *laneJob) after(i int) *attempt {
 	if i+1 < len(j.attempts) && j.attempts[i+1].number == j.attempts[i].number+1 && j.attempts[i+1].claimed > 0 {
 		return &j.attempts[i+1]
@@ -143,15 +144,15 @@ func (v *verifier) checkRunning(what string, jobs []laneJob, most int) {
 	}
 }
 
-// A start is a claim of a queued job, which took a start and units.
+// A start is a claim of a queued job, which used up a start and units.
 type start struct {
 	id   job.ID
 	at   int64 // by the store's clock
 	cost int
 }
 
-// startsOf returns the claims that surely took a start: not those after a lease had run out, or before which one may have. In order, those of one instant
-// with the lowest cost first, which is what limits allow the most of.
+// startsOf returns the claims that certainly used up a start: not those after an expired lease, or before which a lease may have expired. They are
+// sorted by time, and at the same instant by cost, lowest first: in this order limits allow the most starts.
 func startsOf(jobs []laneJob) (all []start) {
 	for _, j := range jobs {
 		crashed := 0
@@ -169,7 +170,7 @@ func startsOf(jobs []laneJob) (all []start) {
 	return all
 }
 
-// unsharp is by how much times may differ that were cut to microseconds.
+// unsharp is by how much times may differ because they were truncated to microseconds.
 const unsharp = time.Millisecond
 
 func (v *verifier) checkRate(what string, jobs []laneJob, r job.Rate) {
@@ -184,10 +185,10 @@ func (v *verifier) checkUnits(what string, jobs []laneJob, r job.Rate) {
 	}
 }
 
-// mostLate is by how much one that comes late may let the next come early.
+// mostLate is by how much a late start may let the next one start early.
 const mostLate = 50 * time.Millisecond
 
-// charge is job.Rate.Charge for one of several jobs that a claim charges together, which are late by as much as all of them may be.
+// charge is job.Rate.Charge for one of several jobs that a claim charges together. It may be late by as much as all of them together may be.
 func charge(r job.Rate, full, at time.Time, cost int) time.Time {
 	if earliest := at.Add(-mostLate); cost > 0 && full.Before(earliest) {
 		full = earliest
@@ -195,7 +196,7 @@ func charge(r job.Rate, full, at time.Time, cost int) time.Time {
 	return full.Add(time.Duration(cost) * r.Per / time.Duration(r.N))
 }
 
-// replay does the arithmetic of a rate with the starts that are known. Those that are not known would only let fewer start.
+// replay applies a rate to the known starts. Starts that are not known could only let fewer jobs start.
 func (v *verifier) replay(what string, r job.Rate, starts []start, take func(r job.Rate, full, at time.Time, cost int) time.Time) {
 	var full time.Time
 	for _, s := range starts {
@@ -208,7 +209,8 @@ func (v *verifier) replay(what string, r job.Rate, starts []start, take func(r j
 	}
 }
 
-// checkOrder: when a job had begun, none before it was claimed any more. One whose Enqueue was not answered before may have been stored after it.
+// checkOrder checks that after a job has started, no job before it is claimed any more. A job whose Enqueue had not returned before the later job was
+// claimed is ignored: it may have been stored after it.
 func (v *verifier) checkOrder(what string, jobs []laneJob) {
 	for i := range jobs {
 		claimed, began := jobs[i].first()
@@ -229,7 +231,7 @@ func (v *verifier) checkOrder(what string, jobs []laneJob) {
 	}
 }
 
-// first returns when a job was claimed and begun first, zero if it is not known.
+// first returns when a job was first claimed and started, or zeros if that is not known.
 func (j *laneJob) first() (claimed, began int64) {
 	for _, a := range j.attempts {
 		if a.claimed > 0 && a.started > 0 {
@@ -239,7 +241,7 @@ func (j *laneJob) first() (claimed, began int64) {
 	return 0, 0
 }
 
-// checkHolds: while a job was discarded, and the operator had not begun to deal with it, none after it began.
+// checkHolds checks that no later job started while a job was discarded and the operator had not begun to act on it.
 func (v *verifier) checkHolds(what string, jobs []laneJob) {
 	for i := range jobs {
 		for _, a := range jobs[i].attempts {

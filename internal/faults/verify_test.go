@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A story is a run that a test tells: what the ledgers say, and what is in the store. It begins as one in which all is well.
+// A story is an invented run: the lines of the ledgers, and the jobs in the store. A new story has no violation.
 type story struct {
 	lines []entry
 	jobs  []*job.Job
@@ -33,7 +33,7 @@ func newStory() *story {
 	return s
 }
 
-// job puts a job into the store that has completed at its first attempt.
+// job adds a job to the store that has completed in its first attempt.
 func (s *story) job(kind, key, args string) *job.Job {
 	j := &job.Job{
 		ID: job.NewID(), Kind: kind, Queue: job.DefaultQueue, UniqueKey: key, Args: []byte(args), State: job.Completed,
@@ -73,7 +73,7 @@ func (s *story) attempt(j *job.Job, n int, worker, failure, outcome string) {
 	}
 }
 
-// work enqueues a job and has it run and complete.
+// work adds a job that was enqueued, ran and completed.
 func (s *story) work(batch, key string) *job.Job {
 	j := s.job("work", key, "{}")
 	s.enqueue(batch, j)
@@ -81,7 +81,7 @@ func (s *story) work(batch, key string) *job.Job {
 	return j
 }
 
-// chain has a job end, and jobs follow it.
+// chain adds a job that ends in a state, and jobs that follow it.
 func (s *story) chain(end string, followers int) {
 	j := s.job("chain", "", "{}")
 	s.enqueue("chain", j)
@@ -268,7 +268,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// lane has jobs of a queue with limits run, each from the second of a start to that of an end, and complete, and returns them.
+// lane adds jobs in a queue with limits, which run and complete, and returns them. times has the seconds at which each starts and ends.
 func (s *story) lane(queue, key string, times ...[2]int64) (jobs []*job.Job) {
 	l := findLimited(queue)
 	begun := s.now
@@ -288,13 +288,13 @@ func (s *story) lane(queue, key string, times ...[2]int64) (jobs []*job.Job) {
 	return jobs
 }
 
-// at adds a line of another time.
+// at adds a line with another time.
 func (s *story) at(e entry, at int64) {
 	e.Time = at
 	s.lines = append(s.lines, e)
 }
 
-// discard has the job of the line that settled it be discarded instead.
+// discard changes the line that settled a job, so that the job is discarded.
 func (s *story) discard(j *job.Job) {
 	j.State, j.Kind = job.Discarded, "fail"
 	for i := range s.lines {
@@ -316,7 +316,7 @@ func (s *story) discard(j *job.Job) {
 	}
 }
 
-// dealWith has the operator do something to a discarded job.
+// dealWith adds an action of the operator on a discarded job.
 func (s *story) dealWith(what string, j *job.Job, at int64) {
 	s.at(entry{What: what, ID: j.ID, Kind: j.Kind, Attempt: 1, Queue: j.Queue, Lane: j.LimitKey, Created: j.Created.UnixNano()}, at)
 }
@@ -325,7 +325,7 @@ func TestVerifyLimits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		write func(s *story)
-		want  string // "" is nothing
+		want  string // in the violations; "" for none
 	}{
 		"as many as may run": {func(s *story) { s.lane("bounded", "", [2]int64{0, 9}, [2]int64{1, 5}, [2]int64{2, 6}, [2]int64{6, 8}) }, ""},
 		"one more":           {func(s *story) { s.lane("bounded", "", [2]int64{0, 9}, [2]int64{1, 5}, [2]int64{2, 6}, [2]int64{4, 8}) }, "4 jobs of queue bounded ran"},

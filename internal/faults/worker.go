@@ -18,7 +18,7 @@ import (
 	_ "github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// wrapStore is how a test breaks the store of the processes.
+// wrapStore lets a test wrap the store of the processes in one with a defect.
 var wrapStore = func(s job.Store) job.Store { return s }
 
 // cron ticks each second, on every worker.
@@ -30,7 +30,7 @@ var cron = job.Cron{Name: "tick", Spec: "@every 1s", CatchUp: job.CatchUpAll, Jo
 	return job.New(cronKind, text)
 }}
 
-// work is a worker process: it works until it is told to stop. That the store cannot be reached yet is no reason to give up.
+// work runs a worker process until ctx is canceled. It retries while the store cannot be reached yet.
 func (c config) work(ctx context.Context) error {
 	return c.withStore(ctx, func(ctx context.Context, store job.Store, l *ledger) error {
 		w := job.NewWorker(store, job.Config{
@@ -48,7 +48,7 @@ func (c config) work(ctx context.Context) error {
 	})
 }
 
-// observe writes down which outcomes the store has taken, which attempts were lost, and what was repaired.
+// observe writes to the ledger which outcomes the store has accepted, which attempts were lost, and which limit keys were repaired.
 func (l *ledger) observe(e job.Event) {
 	switch e.Kind {
 	case job.LaneRepaired:
@@ -58,7 +58,8 @@ func (l *ledger) observe(e job.Event) {
 	}
 }
 
-// withStore opens ledger and store and calls fn, again and again while that fails by a store that cannot be reached.
+// withStore opens ledger and store and calls fn. It opens the store and calls fn again after errors that may pass, such as a store that cannot be
+// reached.
 func (c config) withStore(ctx context.Context, fn func(ctx context.Context, store job.Store, l *ledger) error) error {
 	l, err := openLedger(c.ledger)
 	if err != nil {

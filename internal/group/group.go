@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A Group flushes what its callers give it in batches. It starts no goroutine, unless [Group.Detach] was called: one of the callers leads, which
-// means that it runs the flush for the others. It may be used by many goroutines at once.
+// A Group flushes the inputs of its callers in batches. It starts no goroutine, unless [Group.Detach] was called: one of the callers is the leader,
+// which runs the flush for the others. It may be used by many goroutines at once.
 type Group[In, Out any] struct {
 	flush         func(ctx context.Context, in []In) ([]Out, error)
 	max, parallel int
@@ -22,13 +22,13 @@ type Group[In, Out any] struct {
 	mu      sync.Mutex
 	waiting []*call[In, Out] // oldest first
 	leading int              // callers that lead, or were asked to
-	last    int              // how many calls the last flush had, and that waited when it ended
+	last    int              // how many calls the last flush had, plus those that waited when it ended
 	took    time.Duration    // how long the last flush took
 	wanted  int              // how many calls a leader waits for; 0 for none
 	there   chan struct{}    // closed when they have arrived
 }
 
-// A call is what one caller gave. Until its flush begins, its fields but wake are guarded by the group's mutex; then they belong to its leader until
+// A call is one call of Do. Until its flush starts, its fields but wake are guarded by the mutex of the group; then they belong to its leader until
 // it is done.
 type call[In, Out any] struct {
 	in    In
@@ -51,26 +51,27 @@ const (
 	done
 )
 
-// New makes a group that gives at most max calls to one flush and runs at most parallel flushes at once; both are at least
-// one. flush returns a result for each of in, in order, or an error for all. Its ctx has the values of the leading
-// caller's, is never canceled and has no deadline, but for what [Group.Detach] says: the time it takes is for flush to bound.
+// New returns a group that passes at most maximum calls to one flush and runs at most parallel flushes at once; both are at least one. flush returns
+// a result for each input, in order, or an error for all. Its ctx has the values of the ctx of the leader. Unless [Group.Detach] says otherwise, that
+// ctx is never canceled and has no deadline, so flush must bound its own time.
 func New[In, Out any](maximum, parallel int, flush func(ctx context.Context, in []In) ([]Out, error)) *Group[In, Out] {
 	return &Group[In, Out]{flush: flush, max: max(maximum, 1), parallel: max(parallel, 1)}
 }
 
-// Gather makes a leader wait until there are as many calls as there were during the last flush, for at most d and a quarter of the time which that
-// took. It is for flushes whose cost hardly depends on the number of calls, and for callers that call again as soon as they return: without it, the
-// first of them would lead a flush of its own, and the others the next one. A single caller does not wait. Call it before Do.
+// Gather makes a leader wait until there are as many calls as there were during the last flush, but at most for d and for a quarter of the time that
+// the last flush took. It is for flushes whose cost hardly depends on the number of calls, and for callers that call again as soon as they return:
+// without it, the first of them would lead a flush of its own, and the others the next one. A single caller does not wait. Call it before Do.
 func (g *Group[In, Out]) Gather(d time.Duration) { g.most = d }
 
-// Detach makes a leader return when its ctx is canceled, as other callers do. A flush of several calls then runs in a goroutine of its own; one of
-// the leader's call alone gets the leader's ctx. A panic of a flush becomes an error. It is for flushes that may take long, such as those over a
+// Detach makes a leader return when its ctx is canceled, as other callers do. A flush of several calls then runs in a goroutine of its own; a flush
+// of the leader's call alone gets the leader's ctx. A panic of a flush becomes an error. It is for flushes that may take long, such as those over a
 // network. Call it before Do.
 func (g *Group[In, Out]) Detach() { g.detached = true }
 
-// Do gives in to a flush and returns its result. While as many flushes as allowed are running, callers wait, so memory is bounded by what they gave.
+// Do passes in to a flush and returns its result. Callers wait while as many flushes as allowed are running, so the memory is bounded by their
+// inputs.
 //
-// If ctx is canceled before the flush has begun, in is left out, and Do returns ctx's error. If it is canceled later, Do returns ctx's error, and
+// If ctx is canceled before the flush has started, in is left out, and Do returns ctx's error. If it is canceled later, Do returns ctx's error, which
 // says that the outcome is open. A leader returns only when its flush has ended, unless flushes are detached.
 func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	c := &call[In, Out]{in: in}
@@ -113,7 +114,7 @@ func open[Out any](ctx context.Context) (out Out, err error) {
 	return out, fmt.Errorf("it was being written, the outcome is open: %w", ctxError(ctx))
 }
 
-// leadAndReturn leads, and returns when the flush has ended, or if flushes are detached, when ctx has.
+// leadAndReturn leads. It returns when the flush has ended or, if flushes are detached, when ctx is canceled.
 func (g *Group[In, Out]) leadAndReturn(ctx context.Context, c *call[In, Out]) (Out, error) {
 	g.gather()
 	calls := g.collect(c)
@@ -121,7 +122,7 @@ func (g *Group[In, Out]) leadAndReturn(ctx context.Context, c *call[In, Out]) (O
 	case !g.detached || ctx.Done() == nil:
 		g.lead(context.WithoutCancel(ctx), c, calls)
 		return c.out, c.err
-	case len(calls) == 1: // it is canceled with its only call, and needs no goroutine
+	case len(calls) == 1: // the flush is canceled with its only call, and needs no goroutine
 		g.lead(ctx, c, calls)
 		if c.err != nil && ctx.Err() != nil {
 			return open[Out](ctx)
@@ -254,7 +255,7 @@ func (g *Group[In, Out]) handOver() {
 	}
 }
 
-// leave takes a call out if its flush has not begun, and returns how far the call was.
+// leave removes a call if its flush has not started, and returns how far the call was.
 func (g *Group[In, Out]) leave(c *call[In, Out]) phase {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// recorder is a flush that takes a second and doubles numbers.
+// A recorder records what is flushed. Its flush takes a second and doubles numbers.
 type recorder struct {
 	mu      sync.Mutex
 	batches [][]int
@@ -66,7 +66,8 @@ func TestGathers(t *testing.T) {
 	})
 }
 
-// TestGather has callers that come again a little after they have returned. The first flush has one of them, and each other one all.
+// TestGather has callers that call again a little after they have returned. The first flush has one call; after that, a flush has the calls of all
+// callers.
 func TestGather(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := new(recorder)
@@ -97,7 +98,7 @@ func TestGather(t *testing.T) {
 	})
 }
 
-// TestGatherAlone has callers not wait for others: one that was alone, and, for longer than it was said, one whose companions do not come.
+// TestGatherAlone: a caller that was alone in the last flush does not wait, and one whose companions do not come back waits no longer than d.
 func TestGatherAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := new(recorder)
@@ -219,7 +220,8 @@ func TestCanceledDuringFlush(t *testing.T) {
 	})
 }
 
-// A leader of detached flushes returns when its ctx is canceled: a flush of its call alone ends with it, and one of several goes on for the others.
+// TestDetachedLeaderLeaves: a leader of detached flushes returns when its ctx is canceled. A flush of its call alone is canceled, and a flush of
+// several calls continues for the others.
 func TestDetachedLeaderLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		canceled := 0
@@ -245,7 +247,7 @@ func TestDetachedLeaderLeaves(t *testing.T) {
 		}
 		leave(1, time.Second/2)
 		if canceled != 1 {
-			t.Errorf("%d flushes were canceled, want that of the call alone", canceled)
+			t.Errorf("%d flushes were canceled, want only that of the single call", canceled)
 		}
 		wg.Go(func() { _, _ = g.Do(t.Context(), 2) })
 		synctest.Wait()
@@ -265,7 +267,7 @@ func TestDetachedLeaderLeaves(t *testing.T) {
 
 var errLeft = errors.New("left")
 
-// A panic of a detached flush is an error of all of its calls, with the stack of where it happened.
+// TestDetachedFlushPanics: a panic of a detached flush is an error of all of its calls, with the stack of the panic.
 func TestDetachedFlushPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(4, 1, func(_ context.Context, in []int) ([]int, error) {
@@ -301,7 +303,7 @@ func TestLeadIsPassedOnByCanceled(t *testing.T) {
 	g.waiting = []*call[int, int]{canceled, next}
 	g.handOver()
 	if g.leave(canceled) != leads || next.phase != leads || g.leading != 1 || len(g.waiting) != 1 {
-		t.Errorf("leading %d, waiting %d, turn of the next %d: want 1, 1, %d", g.leading, len(g.waiting), next.phase, leads)
+		t.Errorf("leading %d, waiting %d, phase of the next %d: want 1, 1, %d", g.leading, len(g.waiting), next.phase, leads)
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 
 var errTest = errors.New("the disk fails")
 
-// A disk that fails now and then, under callers at once: frames that counted are there, once and in order; those that failed are not.
+// TestFailingDiskLaw appends from several goroutines to a disk that fails now and then: frames that counted are there, once and in order; those that
+// failed are not.
 func TestFailingDiskLaw(t *testing.T) {
 	for seed := range uint64(20) {
 		j := newTestJournal(t.TempDir(), true)
@@ -78,7 +79,7 @@ func TestFailingDiskLaw(t *testing.T) {
 	}
 }
 
-// Where frames count when they are written, a failed sync breaks the file: it keeps what it has, and takes no more.
+// TestBroken: where frames count when they are written, a failed sync breaks the file. It keeps its frames and accepts no more.
 func TestBroken(t *testing.T) {
 	j := newTestJournal(t.TempDir(), false)
 	f, err := j.Create(1, time.Now())
@@ -97,15 +98,15 @@ func TestBroken(t *testing.T) {
 	}
 	for range 2 {
 		if err := f.Sync(t.Context()); !errors.Is(err, errTest) {
-			t.Errorf("a sync that fails: %v", err)
+			t.Errorf("Sync = %v, want the error of the failed sync", err)
 		}
 		j.disk.Before = nil // a second one would succeed
 	}
 	if err := f.Repair(); !errors.Is(err, journal.ErrBroken) {
-		t.Errorf("it is repaired: %v", err)
+		t.Errorf("Repair = %v, want ErrBroken", err)
 	}
 	if _, _, err := f.Append(nil); !errors.Is(err, errTest) {
-		t.Errorf("it takes more: %v", err)
+		t.Errorf("Append = %v, want the error of the failed sync", err)
 	}
 	f.Release()
 	f, got := j.open(t, 1)
@@ -115,7 +116,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// Nothing is appended behind what a failed write or sync has left.
+// TestAppendNeedsRepair: no frame is appended behind the remains of a failed write or sync.
 func TestAppendNeedsRepair(t *testing.T) {
 	for _, steps := range [][]string{{"write", "truncate"}, {"sync"}} {
 		j := newTestJournal(t.TempDir(), true)
@@ -139,7 +140,7 @@ func TestAppendNeedsRepair(t *testing.T) {
 		j.disk.Before = nil
 		it := frame("behind")
 		if _, _, err := f.Append(it.Table, it.Parts...); err == nil {
-			t.Errorf("%s fails, and a frame is appended", steps)
+			t.Errorf("after a failed %s, Append succeeds without Repair", steps)
 		}
 		if c, err := add(f, "kept"); err != nil || c.Wait(t.Context()) != nil {
 			t.Fatal(err)
@@ -153,7 +154,7 @@ func TestAppendNeedsRepair(t *testing.T) {
 	}
 }
 
-// A caller that is canceled while another one syncs learns that the outcome is open.
+// TestWaitCanceled: a caller that is canceled while another one syncs gets an error which says that the outcome is open.
 func TestWaitCanceled(t *testing.T) {
 	j := newTestJournal(t.TempDir(), true)
 	f, err := j.Create(1, time.Now())
@@ -187,7 +188,7 @@ func TestWaitCanceled(t *testing.T) {
 	}
 }
 
-// A file that could not be made is not there.
+// TestCreateFails: a file that could not be created does not exist.
 func TestCreateFails(t *testing.T) {
 	for _, step := range []string{"create", "write", "sync", "syncdir"} {
 		j := newTestJournal(t.TempDir(), true)

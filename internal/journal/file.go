@@ -20,7 +20,7 @@ type File struct {
 	uses   atomic.Int32
 
 	// Used by the goroutine that appends.
-	torn    bool // the file has more than size, which could not be cut off
+	torn    bool // there is data behind size that could not be cut off
 	scratch []byte
 
 	mu      sync.Mutex
@@ -38,7 +38,7 @@ func newFile(d *Folder, file *os.File, number uint64, made time.Time) *File {
 	return f
 }
 
-// ErrBroken is the error of a file that takes no more frames: those before may not be on disk, or the file was deleted or moved.
+// ErrBroken is the error of a file that accepts no more frames: earlier frames may not be on disk, or the file was deleted or moved.
 var ErrBroken = errors.New("the journal could not be brought to disk, and another one is to be begun")
 
 var errGone = errors.New("the file was deleted or moved while it was in use")
@@ -84,7 +84,7 @@ func (f *File) Append(table []byte, parts ...[]byte) (c *Commit, at int64, err e
 	return c, at, nil
 }
 
-// write writes what is in scratch, and parts, small ones together.
+// write writes the scratch buffer and then parts. It combines small parts into one write.
 func (f *File) write(parts [][]byte) error {
 	const small = 16 << 10
 	off := f.size
@@ -119,7 +119,7 @@ func (f *File) write(parts [][]byte) error {
 }
 
 // Repair cuts off what a failed write or sync has left, if anything. It must be called before the content of a new frame is decided, which may depend
-// on the frames before it. It fails with [ErrBroken] for a file that takes no more.
+// on the frames before it. It fails with [ErrBroken] for a file that accepts no more frames.
 func (f *File) Repair() error {
 	f.mu.Lock()
 	if f.failed != nil && !f.folder.Durable {
@@ -141,7 +141,7 @@ func (f *File) Repair() error {
 		return fmt.Errorf("cut a failed write off the journal: %w", err)
 	}
 	f.torn = false
-	if lost { // a sync may have failed meanwhile
+	if lost { // another sync may have failed since
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.failed = nil
@@ -177,7 +177,7 @@ func (f *File) Size() int64 {
 // ReadAt reads from the file, like [os.File.ReadAt].
 func (f *File) ReadAt(b []byte, off int64) (int, error) { return f.file.ReadAt(b, off) }
 
-// Use keeps the file open until another Release. The caller who created or opened it has the first use.
+// Use keeps the file open until a further Release. Whoever creates or opens the file has its first use.
 func (f *File) Use() { f.uses.Add(1) }
 
 // Release ends a use. The last one closes the file.

@@ -20,7 +20,7 @@ const (
 	aside     = ".damaged"
 )
 
-// A Folder has the files of a journal. Its user locks it: see [datafolder.Lock].
+// A Folder is a folder with the files of a journal. Its user must lock it: see [datafolder.Lock].
 type Folder struct {
 	Dir      string
 	Magic    string // 8 bytes at the beginning of each file, by which files of different journals differ
@@ -66,7 +66,7 @@ type Frame struct {
 	Parts [][]byte
 }
 
-// Create creates a file that begins with some frames. Its number is higher than all before. After an error there is no such file.
+// Create creates a file that starts with some frames. Its number must be higher than all before. After an error there is no such file.
 func (d *Folder) Create(number uint64, made time.Time, frames ...Frame) (_ *File, err error) {
 	head := append([]byte(nil), d.Magic...)
 	head = binary.LittleEndian.AppendUint64(head, number)
@@ -107,8 +107,8 @@ func (d *Folder) Create(number uint64, made time.Time, frames ...Frame) (_ *File
 // errNoHead is the error of a file whose head is not whole: its process died while it created the file, or the disk damaged it.
 var errNoHead = errors.New("no head")
 
-// Open reads a file and passes each whole frame to take, in order. It cuts off the end that is not whole, and syncs the rest. It returns nil for a
-// file without a head, which it puts aside under another name.
+// Open reads a file. It calls layout for the table of each frame and, in order, the returned function of each frame that is whole. It cuts off the
+// end that is not whole, and syncs the rest. It returns nil for a file without a head, which it renames to put it aside.
 func (d *Folder) Open(number uint64, layout Layout) (*File, error) {
 	path := d.Path(number)
 	flag := os.O_RDWR
@@ -130,7 +130,7 @@ func (d *Folder) Open(number uint64, layout Layout) (*File, error) {
 	if torn > 0 {
 		err = d.Disk.Truncate(f.file, f.size)
 	}
-	// What was passed to take must be on disk, even if the process that wrote it was killed before its sync.
+	// The frames that were read must be on disk, even if the process that wrote them was killed before its sync.
 	if err = errors.Join(err, d.Disk.Sync(f.file)); err != nil {
 		f.Release()
 		return nil, fmt.Errorf("read journal %s: %w", path, err)

@@ -23,11 +23,11 @@ type Part struct {
 	Checksum uint32
 }
 
-// A Layout parses the table of a frame. It returns the parts that follow, and a function to call when they are whole, with the offset of the first
-// part; or false for an invalid table, whose frame is not whole. The table may be used until it returns.
+// A Layout parses the table of a frame. It returns the parts that follow, and a function to call with the offset of the first part when all parts are
+// whole; or false for an invalid table, whose frame is not whole. The table is valid only until the Layout returns.
 type Layout func(table []byte) (parts []Part, take func(at int64), ok bool)
 
-// appendFrame appends the beginning of a frame, up to its parts, which have that many bytes.
+// appendFrame appends the beginning of a frame, up to its parts, whose total size is body.
 func appendFrame(b, table []byte, body, synced int64) []byte {
 	start := len(b)
 	b = binary.LittleEndian.AppendUint32(b, frameMark)
@@ -44,7 +44,7 @@ type head struct {
 	sum                 uint32 // of the table
 }
 
-// parseHead parses the head of a frame. Its checksum is right if the table has the sum in the head.
+// parseHead parses the head of a frame. The checksum in it is right if the checksum of the table is sum.
 func parseHead(b []byte) (h head, ok bool) {
 	if len(b) < frameHead || binary.LittleEndian.Uint32(b) != frameMark {
 		return head{}, false

@@ -20,7 +20,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/journal"
 )
 
-// A testJournal has texts: a frame's table has sizes and checksums of its parts.
+// A testJournal is a journal of texts. The table of a frame has the sizes and checksums of its parts.
 type testJournal struct {
 	journal.Folder
 	disk datafolder.Disk
@@ -92,7 +92,7 @@ func (j *testJournal) open(t testing.TB, number uint64) (f *journal.File, frames
 	return f, frames
 }
 
-// What is appended is read back, also with parts that are large, empty or none, and with frames that the file began with.
+// TestReadBack: appended frames are read back, also with large parts, empty parts or none, and those that the file was created with.
 func TestReadBack(t *testing.T) {
 	for _, durable := range []bool{true, false} {
 		j := newTestJournal(t.TempDir(), durable)
@@ -126,8 +126,8 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// Wherever a file is cut, or changed: the frames before that are there, and in a durable journal those behind, too, when they say
-// that it was on disk. What is appended then follows them.
+// TestTornLaw cuts or changes a file at any place. The frames before that place are there, and in a durable journal those behind it, too, when they
+// say that it was on disk. Frames that are appended then follow them.
 func TestTornLaw(t *testing.T) {
 	const frames = 10
 	rapid.Check(t, func(rt *rapid.T) {
@@ -193,7 +193,7 @@ func TestTornLaw(t *testing.T) {
 	})
 }
 
-// Files without a head are put aside, unless there is nothing in them; what else is in the folder is left alone.
+// TestPutAside: files without a head are put aside, or deleted if there is nothing else in them. Other files in the folder are left alone.
 func TestPutAside(t *testing.T) {
 	j := newTestJournal(t.TempDir(), true)
 	for n := range uint64(3) {
@@ -239,7 +239,7 @@ func TestPutAside(t *testing.T) {
 	}
 }
 
-// Whatever a file has behind its head, reading it ends, and what it finds is found again.
+// FuzzOpen: whatever follows the head of a file, reading it ends, and a second read finds the same frames.
 func FuzzOpen(f *testing.F) {
 	j := newTestJournal(f.TempDir(), true)
 	file, err := j.Create(1, time.Now(), frame("one", "two"), frame(), frame("three"))

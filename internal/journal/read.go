@@ -132,8 +132,7 @@ func (r *reader) part(p Part, off int64) (whole bool, err error) {
 	return sum == p.Checksum, nil
 }
 
-// afterDamage returns the offset of a later frame that was written when everything before it, the frame at off included, was on disk; zero if there
-// is none.
+// afterDamage returns the offset of the next whole frame which says that the frame at off was on disk when it was written; zero if there is none.
 func (r *reader) afterDamage(off int64) (int64, error) {
 	mark := binary.LittleEndian.AppendUint32(nil, frameMark)
 	b := make([]byte, readBytes)

@@ -16,8 +16,8 @@ type Commit struct {
 	err  error
 }
 
-// Wait returns nil when the frame counts, or an error if it never will, and is cut off. Concurrent waiters share a sync. If ctx is canceled, the
-// outcome is open.
+// Wait returns nil when the frame counts, or an error if it never will because it is cut off. Concurrent callers share a sync. If ctx is canceled,
+// the outcome is open.
 func (c *Commit) Wait(ctx context.Context) error {
 	f := c.file
 	f.mu.Lock()
@@ -40,7 +40,7 @@ func (c *Commit) Outcome() (known bool, err error) {
 // End returns where the frame ends.
 func (c *Commit) End() int64 { return c.end }
 
-// Sync returns when all frames that count, and those that are waited for, are on disk.
+// Sync returns when all frames that count, and those whose [Commit] is still open, are on disk.
 func (f *File) Sync(ctx context.Context) error {
 	f.mu.Lock()
 	if n := len(f.waiting); n > 0 {
@@ -60,7 +60,7 @@ func (f *File) Sync(ctx context.Context) error {
 	return f.failed
 }
 
-// join syncs, or waits for the current sync. The caller holds mu, which is released meanwhile.
+// join syncs, or waits for the current sync. The caller holds mu, which is released during the sync.
 func (f *File) join(ctx context.Context) error {
 	syncing := f.syncing
 	if syncing == nil {
@@ -77,7 +77,7 @@ func (f *File) join(ctx context.Context) error {
 	}
 }
 
-// lead syncs what is written by now. The caller holds mu, which is released meanwhile.
+// lead syncs what has been written so far. The caller holds mu, which is released during the sync.
 func (f *File) lead() {
 	syncing := make(chan struct{})
 	f.syncing = syncing

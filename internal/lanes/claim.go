@@ -10,56 +10,56 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// In a claim, the background search reads as many lanes as jobs are claimed, or leastLoaded, and rowsOfLane waiting jobs of each.
+// In each claim the background search reads as many lanes as jobs are claimed, but at least leastLoaded, and rowsOfLane waiting jobs of each.
 const (
 	leastLoaded = 400
 	rowsOfLane  = mostHeads + 1
 )
 
-// searchPause is how long after a claim that found nothing the next one comes, while the background search waits for known lanes to be served.
+// searchPause is the delay from a claim that found nothing to the next one, while the background search waits for known lanes to be served.
 const searchPause = 50 * time.Millisecond
 
-// Rows is what a claim reads and writes of a queue, while no other call claims from it. A store implements it.
+// Rows is how a claim reads and writes the rows of a queue, while no other call claims from that queue. A store implements it.
 type Rows interface {
-	// Heads returns up to n waiting jobs of each lane with less than a priority: the highest priority first, then by time and ID.
+	// Heads returns up to n waiting jobs of each lane with a priority lower than Below: the highest priority first, then by time and ID.
 	Heads(of []HeadsOf, n int) ([][]Head, error)
 
-	// More returns due jobs of lanes with a priority, after a given one, by time and ID.
+	// More returns further due jobs of lanes with a given priority, after a given job, by time and ID.
 	More(of []MoreOf) ([][]Head, error)
 
 	// Load returns up to n lanes after a key, in the order of keys, each with its first rowsOfLane waiting jobs; none at the end.
 	Load(after string, n, rowsOfLane int) ([]Loaded, error)
 
-	// Plain returns what is due of the jobs without a key, and First what is due of lanes whose jobs run in order.
+	// Plain returns the Due of the jobs without a key, and First that of lanes whose jobs run in order.
 	Plain() (Due, error)
 	First(keys []string) ([]Due, error)
 
-	// Has returns those of the lanes, which may include "", that have a due job of a priority.
+	// Has returns which of the lanes, which may include "", have a due job of a priority.
 	Has(keys []string, priority int) (map[string]bool, error)
 
 	// Complete reads Full, Paid, Held, Own and Running of lanes. Running may be left zero if a lane may run as many jobs as the whole queue.
 	Complete(lanes []job.Lane, most int) error
 
-	// Take takes those of the wanted jobs that still wait in their lane with their priority, and returns their costs, by row.
+	// Take claims those of the wanted jobs that still wait in their lane with their priority, and returns their costs, by row.
 	Take(priority int, wanted []Wanted) (map[int64]int, error)
 
-	// TakeOf takes up to want[i] due jobs with a priority from the lane keys[i]: of the claimed kinds, and only the first one if they run in order.
+	// TakeOf claims up to want[i] due jobs with a priority from the lane keys[i]: of the claimed kinds, and only the first one if they run in order.
 	TakeOf(keys []string, want []int, priority int) ([]job.Taken, error)
 
 	// Costs returns the costs of the jobs that Take and TakeOf would take.
 	Costs(keys []string, want []int, priority int) ([][]int, error)
 
-	// Used is called for a lane whose heads were taken up to one, before that is forgotten. With all, it has no jobs left.
+	// Used is called before the position of a lane is forgotten: its heads up to upTo were taken. If all is true, the lane has no jobs left.
 	Used(key string, upTo Head, all bool) error
 }
 
-// HeadsOf is which heads to read of a lane.
+// HeadsOf says which heads of a lane to read.
 type HeadsOf struct {
 	Key   string
 	Below int
 }
 
-// MoreOf is which further jobs to read of a lane.
+// MoreOf says which further jobs of a lane to read.
 type MoreOf struct {
 	Key      string
 	Priority int
@@ -86,7 +86,7 @@ type Due struct {
 	Queued   bool
 }
 
-// Later notes when a job of another priority becomes due.
+// Later records that a job of another priority becomes due at a time. Wake is the earliest of these.
 func (d *Due) Later(at time.Time) {
 	if d.Wake.IsZero() || at.Before(d.Wake) {
 		d.Wake = at
@@ -110,7 +110,7 @@ type Claim struct {
 	above   map[string]bool     // lanes that are open with a higher priority than was asked for
 }
 
-// Use gives the claim what is known of its queue; the claim updates it.
+// Use makes the claim use and update what is known of its queue.
 func (c *Claim) Use(q *Queue) {
 	c.known, c.lanes, c.moved = q, map[string]job.Lane{}, map[string]bool{}
 	if inOrder := c.Queue.Limits.EachKey.InOrder; inOrder != q.inOrder {
@@ -120,7 +120,7 @@ func (c *Claim) Use(q *Queue) {
 	c.Queue.Turn = q.turn
 }
 
-// Run takes up to n jobs.
+// Run claims up to n jobs.
 func (c *Claim) Run(n int) error {
 	if err := c.refresh(n); err != nil {
 		return err
@@ -143,15 +143,15 @@ func (c *Claim) Moved() map[string]job.Lane {
 	return moved
 }
 
-// A turn is what a claim has changed in the turn of a lane.
+// A turn is how a claim has changed the turn of a lane.
 type turn struct {
 	at     int64 // its place in line
 	ended  bool
 	served int
 }
 
-// Turns calls leave for each change of turns that other processes have to apply with [Queue.Turned], in the same order and with a mark below zero:
-// for the keys of lanes whose turns have ended, by their places in line, and of lanes that have started jobs in their turns.
+// Turns calls leave for each change of turns that other processes must apply with [Queue.Turned] in the same order: first with the keys of lanes
+// whose turns have ended, by their places in line, then with those of lanes that have started jobs in their turns. The mark is below zero.
 func (c *Claim) Turns(leave func(keys []string, mark int) error) error {
 	type place struct {
 		key string
@@ -184,7 +184,7 @@ func (c *Claim) Turns(leave func(keys []string, mark int) error) error {
 	return nil
 }
 
-// Next returns when to claim again; zero is never.
+// Next returns after how long to claim again; zero is never.
 func (c *Claim) Next() time.Duration {
 	if c.Queue.Left(c.At) == 0 {
 		return c.Queue.Next(c.At).Sub(c.At)
@@ -246,7 +246,7 @@ func (c *Claim) refresh(n int) error {
 	return c.load(n)
 }
 
-// noteDue reads what limits leave to lanes, and notes whether jobs of theirs may start.
+// noteDue reads what limits allow to lanes, and records whether their jobs may start.
 func (c *Claim) noteDue(found []*lane, due []Due) error {
 	of := make([]job.Lane, len(found))
 	for i, l := range found {
@@ -263,7 +263,7 @@ func (c *Claim) noteDue(found []*lane, due []Due) error {
 	return nil
 }
 
-// complete fills in the state of lanes: as this claim knows it, or as the store has it.
+// complete fills in the state of lanes, from this claim if it knows them, else from the store.
 func (c *Claim) complete(of []job.Lane) error {
 	each := c.Queue.Limits.EachKey
 	atOnce := each.AtOnce()
@@ -305,7 +305,7 @@ func (c *Claim) hint(l job.Lane, d Due) job.LaneHint {
 	return job.LaneHint{Priority: d.Priority, Wake: d.Wake}
 }
 
-// keep notes the new state of a lane. A lane that could not start jobs of this priority until now gets in line behind the others.
+// keep records the new state of a lane. A lane that could not start jobs of this priority until now gets in line behind the others.
 func (c *Claim) keep(l job.Lane, k *lane, d Due) error {
 	hint := c.hint(l, d)
 	full := d.Priority > 0 && hint.Priority == 0 && hint.Wake.IsZero()
@@ -337,7 +337,7 @@ func (c *Claim) keep(l job.Lane, k *lane, d Due) error {
 	return nil
 }
 
-// used informs the store of what was taken from a lane.
+// used informs the store of which jobs were taken from a lane.
 func (c *Claim) used(l *lane) error {
 	if !l.unsaid {
 		return nil

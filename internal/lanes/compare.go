@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Right is what should be known of lanes, according to their jobs.
+// Right is what should be known of lanes, according to their jobs in the store.
 type Right struct {
 	claim *Claim
 	lanes []job.Lane
@@ -28,8 +28,8 @@ func (c *Claim) Read(keys []string) (*Right, error) {
 	return r, c.complete(r.lanes)
 }
 
-// Compare adds to wrong, by key, how known lanes differ from that, unless the next claim checks them anyway. A lane may wrongly be known as open: a
-// claim finds that out. Changes must have been noted up to after the lanes were read.
+// Compare adds to wrong, by key, how the lanes that q knows differ from r, unless the next claim checks them anyway. A lane that is wrongly known as
+// open is no error: a claim finds that out. All changes up to a moment after the lanes were read must have been applied to q.
 func (r *Right) Compare(q *Queue, wrong map[string]string) {
 	limits, at := r.claim.Queue.Limits, r.claim.At
 	if q.searching || q.again != 0 || q.inOrder != limits.EachKey.InOrder {

@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// due finds out what is due of lanes, and reads the heads of lanes with a key whose jobs do not run in order.
+// due finds out which jobs of lanes are due, and reads the heads of lanes with a key whose jobs do not run in order.
 func (c *Claim) due(of []*lane) ([]Due, error) {
 	due := make([]Due, len(of))
 	var headed, ordered []int
@@ -148,7 +148,7 @@ func (c *Claim) loadSome(n int) (int, error) {
 	return len(loaded), c.noteDue(append(found, again...), append(due, more...))
 }
 
-// refill reads more heads of lanes whose known ones were all taken, after these. A job before these would have changed the lane.
+// refill reads more heads of lanes whose known heads were all taken, behind those. A new job in front of them would have changed the lane.
 func (c *Claim) refill(of []*lane) error {
 	asks := make([]MoreOf, len(of))
 	for i, l := range of {
@@ -167,7 +167,7 @@ func (c *Claim) refill(of []*lane) error {
 	return err
 }
 
-// extend reads more heads of lanes from which that many are to be taken with a priority.
+// extend reads more heads with a priority, for lanes from which more jobs are wanted than they have heads.
 func (c *Claim) extend(of []*lane, priority int, want []int) error {
 	var asks []MoreOf
 	var at []*lane

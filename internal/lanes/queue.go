@@ -1,5 +1,5 @@
-// Package lanes is what a process remembers of the lanes of queues from one claim to the next, and how it claims with that. It is for stores that
-// have a log of changes: what is known is a copy of what the database has, as of a change in that log, so a process that dies loses nothing.
+// Package lanes keeps what a process knows of the lanes of queues from one claim to the next, and claims with that. It is for stores that have a log
+// of changes: what is known is a copy of the state in the database, as of a change in that log, so nothing is lost when a process dies.
 package lanes
 
 import (
@@ -30,8 +30,8 @@ type Queue struct {
 	fullLanes int
 	wakes     wakes
 	changed   []string        // keys of lanes that have changed since the last claim
-	isChanged map[string]bool // the same
-	turn      int64           // the last one that was given
+	isChanged map[string]bool // the same keys, as a set
+	turn      int64           // the last turn that was given to a lane
 	latest    string          // the key whose turn was the last to end in a claim of this process
 	inOrder   bool            // the jobs of a key run in order
 
@@ -45,12 +45,12 @@ type Queue struct {
 	again     int64  // when to search for lanes that wait for a time; zero is never
 }
 
-// New returns a queue that nothing is known of: the background search begins.
+// New returns a queue of which nothing is known, so that the background search starts.
 func New() *Queue {
 	return &Queue{byKey: map[string]*lane{}, isChanged: map[string]bool{}, searching: true}
 }
 
-// Renew forgets all that is known of the queue. The search then begins after the key whose turn ended last, so that each key has its turn however
+// Renew forgets all that is known of the queue. The search then starts after the key whose turn ended last, so that each key has its turn however
 // often all is forgotten.
 func (q *Queue) Renew() {
 	renewed := New()
@@ -59,7 +59,7 @@ func (q *Queue) Renew() {
 	*q = *renewed
 }
 
-// A lane is one with its first waiting jobs.
+// A lane is what is known of one lane, with its first waiting jobs.
 type lane struct {
 	key      string
 	priority int // 0 if none of its jobs may start
@@ -84,7 +84,7 @@ type Head struct {
 	Row      int64 // its place in the store; never zero
 }
 
-// put puts a lane among those whose jobs may start, by its turn, which is usually the last.
+// put inserts a lane by its turn, which is usually the last, among the lanes whose jobs may start.
 func (q *Queue) put(l *lane, priority int) {
 	if l.place != nil && l.priority == priority && l.inTurn() {
 		return
@@ -128,7 +128,7 @@ func (q *Queue) setWake(l *lane, wake int64) {
 	}
 }
 
-// setFull notes whether a lane is at capacity and kept for when it no longer is.
+// setFull records whether a lane is at capacity and kept for when it no longer is.
 func (q *Queue) setFull(l *lane, full bool) {
 	if l.full != full {
 		l.full = full
@@ -166,7 +166,7 @@ func (q *Queue) change(key string) {
 	}
 }
 
-// ChangeAll notes that all lanes may have changed, but not their jobs.
+// ChangeAll records that all lanes may have changed, but not their jobs.
 func (q *Queue) ChangeAll() {
 	for len(q.wakes) > 0 {
 		l := q.wakes[len(q.wakes)-1]
@@ -185,8 +185,8 @@ func (q *Queue) ChangeAll() {
 	q.search()
 }
 
-// Change notes that a lane has changed in an unknown way. It returns false if so many have changed that a search for them costs less: then all should
-// be forgotten, also after Added and Ended. Of lanes that the search will reach anyway, only the first are noted.
+// Change records that a lane has changed in an unknown way. It returns false if so many have changed that a search for them costs less: then the
+// caller should forget everything, also if Added or Ended returns false. Of lanes that the search will reach anyway, only the first are recorded.
 func (q *Queue) Change(key string) bool {
 	switch l := q.byKey[key]; {
 	case l != nil:
@@ -198,7 +198,7 @@ func (q *Queue) Change(key string) bool {
 	return len(q.changed) <= mostWoken
 }
 
-// Added notes that a job was added to a lane.
+// Added records that a job was added to a lane.
 func (q *Queue) Added(key string, priority int, runAt int64) bool {
 	if l := q.byKey[key]; l != nil && l.behind(priority, runAt) {
 		l.more = true
@@ -216,7 +216,7 @@ func (l *lane) behind(priority int, runAt int64) bool {
 	return priority < last.Priority || priority == last.Priority && runAt > last.RunAt
 }
 
-// Ended notes that a job of a lane has ended.
+// Ended records that a job of a lane has ended.
 func (q *Queue) Ended(key string) bool {
 	l := q.byKey[key]
 	switch {
@@ -232,7 +232,7 @@ func (q *Queue) Ended(key string) bool {
 // turnsEnded is the mark of lanes whose turns have ended. Other marks are lower by one for each job that has started in the current turn.
 const turnsEnded = -1
 
-// Turned notes what another process has written about turns, see [Claim.Turns]. Lanes whose turns have ended get in line behind the others.
+// Turned applies what another process has written about turns, see [Claim.Turns]. Lanes whose turns have ended get in line behind the others.
 func (q *Queue) Turned(keys []string, mark int) {
 	for _, key := range keys {
 		l := q.byKey[key]

@@ -98,7 +98,7 @@ func (c *Claim) Take(of []job.Lane, want []int) ([]job.Taken, error) {
 			got[i] = taken[n]
 		}
 	}
-	for more := true; more; { // jobs that another process has taken are missing
+	for more := true; more; { // repeat it, since another process may have taken some of the jobs
 		var err error
 		if more, err = c.takeHeads(of, want, got); err != nil {
 			return nil, err
@@ -146,13 +146,13 @@ func (c *Claim) takeHeads(of []job.Lane, want []int, got []job.Taken) (bool, err
 			got[lanes[n]].N++
 			got[lanes[n]].Cost += cost
 		} else {
-			c.known.byKey[w.Key].unsure = true // another transaction may have locked it, and not take it
+			c.known.byKey[w.Key].unsure = true // another transaction may have locked it without taking it
 		}
 	}
 	return len(taken) < len(wanted), nil
 }
 
-// Keep notes the new state of lanes.
+// Keep records the new state of lanes.
 func (c *Claim) Keep(of []job.Lane) error {
 	if err := c.refillDrained(of); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (c *Claim) refillDrained(of []job.Lane) error {
 	return c.refill(drained)
 }
 
-// keepTaken notes the new state of a lane. If there are more lanes than are known, unknown ones have their turn before one whose turn has ended.
+// keepTaken records the new state of a lane. If there are more lanes than are known, unknown ones have their turn before one whose turn has ended.
 func (c *Claim) keepTaken(l job.Lane, k *lane, d Due, ended bool) error {
 	if d == (Due{}) && k.unsaid {
 		k.unsaid = false
@@ -223,7 +223,7 @@ func (c *Claim) keepTaken(l job.Lane, k *lane, d Due, ended bool) error {
 	return nil
 }
 
-// note notes the state of a lane, for when the claim comes back to it.
+// note records the state of a lane, for when the claim comes back to it.
 func (c *Claim) note(l job.Lane) {
 	if l.Key == "" {
 		return
@@ -237,7 +237,7 @@ func (c *Claim) note(l job.Lane) {
 	}
 }
 
-// left returns what is due of a lane after jobs were taken from it, or might have been, if its heads show that.
+// left returns the Due of a lane after jobs were taken from it, or might have been, and whether its heads suffice to know that.
 func (c *Claim) left(k *lane) (d Due, sure bool) {
 	switch {
 	case !c.byHeads(k.key):

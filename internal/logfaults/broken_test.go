@@ -19,30 +19,31 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// breakWay is the variable of the environment that names the way in which the server of a test is broken.
+// breakWay is the environment variable that selects the defect of the server of a test: a key of breakers.
 const breakWay = "MEANWHILE_LOGFAULTS_BREAK"
 
-// breakers are the ways.
+// breakers wrap the acceptor of the server in one with a defect.
 var breakers = map[string]func(a server.Acceptor, ripe string) server.Acceptor{
 	"":       func(a server.Acceptor, ripe string) server.Acceptor { return a },
-	"trust":  func(a server.Acceptor, ripe string) server.Acceptor { return a },                           // it is built in another way
-	"lines":  func(a server.Acceptor, ripe string) server.Acceptor { return &late{a, ripe, lineService} }, // and it has no journal of line files
+	"trust":  func(a server.Acceptor, ripe string) server.Acceptor { return a },                           // its program is built with the defect
+	"lines":  func(a server.Acceptor, ripe string) server.Acceptor { return &late{a, ripe, lineService} }, // and the server has no journal of line files
 	"early":  func(a server.Acceptor, ripe string) server.Acceptor { return &early{Acceptor: a, ripe: ripe} },
 	"forget": func(a server.Acceptor, ripe string) server.Acceptor { return &forgetful{Acceptor: a} },
 	"twice":  func(a server.Acceptor, ripe string) server.Acceptor { return &twice{a, ripe} },
 }
 
-// A broken server makes a file beside its store, once, when it is where a kill does harm: a test waits for that, so that the harm
-// does not depend on how busy the machine is.
+// ripeFile is a file beside the store that a broken server creates once, when a kill would do harm. A test waits for it, so that the harm does not
+// depend on how busy the machine is.
 func ripeFile(store string) string { return filepath.Join(filepath.Dir(store), "ripe") }
 
-// becomeRipe makes the file, and reports whether it was not there.
+// becomeRipe creates the file, and reports whether it did not exist before.
 func becomeRipe(name string) bool {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o600)
 	return err == nil && file.Close() == nil
 }
 
-// An early server acknowledges a batch when it has one, and keeps it when it has the next one of the same client, or ends in order.
+// An early server acknowledges a batch when it receives it, and stores it only when it receives the next one of the same client, or shuts down in
+// order.
 type early struct {
 	server.Acceptor
 	ripe    string
@@ -66,7 +67,7 @@ func (s *early) Append(_ context.Context, batches ...*logs.Batch) error {
 	return nil
 }
 
-// store keeps what a client waits for. The caller holds mu.
+// store stores the batch of a client that was acknowledged early. The caller holds mu.
 func (s *early) store(c logs.Client) {
 	if b := s.waiting[c]; b != nil {
 		_ = s.Acceptor.Append(context.Background(), b)
@@ -92,7 +93,7 @@ func (s *early) Last(ctx context.Context, c logs.Client) (uint64, error) {
 	return last, err
 }
 
-// A forgetful server acknowledges now and then what it does not keep.
+// A forgetful server acknowledges every third append without storing it.
 type forgetful struct {
 	server.Acceptor
 	n atomic.Int64
@@ -105,7 +106,7 @@ func (s *forgetful) Append(ctx context.Context, batches ...*logs.Batch) error {
 	return s.Acceptor.Append(ctx, batches...)
 }
 
-// A late server keeps a batch of a service, or of any, and does not acknowledge it before it is killed.
+// A late server stores batches, but once, for a batch of service or of any, it does not acknowledge that before it is killed.
 type late struct {
 	server.Acceptor
 	ripe    string
@@ -126,7 +127,7 @@ func (s *late) Append(ctx context.Context, batches ...*logs.Batch) error {
 	return nil
 }
 
-// A server that keeps twice does not know whose records it has already.
+// A twice server stores batches without their client, so that it does not recognize batches that it already has.
 type twice struct {
 	server.Acceptor
 	ripe string
@@ -144,7 +145,7 @@ func (s *twice) Append(ctx context.Context, batches ...*logs.Batch) error {
 
 func (s *twice) Last(context.Context, logs.Client) (uint64, error) { return 0, nil }
 
-// TestMain lets the test binary be the processes that the program starts, and the server.
+// TestMain lets the test binary be the processes that the program starts, including the server.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[1] != "-role" {
 		os.Exit(run(m))
@@ -166,7 +167,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// serve is a server of nothing but the own protocol.
+// serve runs a server with only its own protocol, and the defect that the environment names.
 func serve(ctx context.Context, address, folder string) error {
 	store, err := segment.Open(ctx, folder, segment.Config{Retention: segment.Retention{Age: keepAge}})
 	if err != nil {

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	burst      = 5 * time.Millisecond // between the records of one moment and of the next
-	mostAtOnce = 500                  // records of a moment
+	burst      = 5 * time.Millisecond // pause between two bursts of records
+	mostAtOnce = 500                  // records in a burst
 	flushEach  = 50 * time.Millisecond
 	flushLimit = 2 * time.Second
 	closeLimit = time.Minute
-	sendLimit  = 2 * time.Minute // for what is left at last
+	sendLimit  = 2 * time.Minute // to send what is left in the spool at the end
 )
 
-// client is a client process: it logs records until it is told to stop, as many as are due, and writes down how far it is.
+// client runs a client process: it logs as many records as are due until ctx is canceled, and writes to the ledger how far it is.
 func (c config) client(ctx context.Context) error {
 	before, err := c.before()
 	if err != nil {
@@ -54,7 +54,7 @@ func (c config) client(ctx context.Context) error {
 			return c.log(ctx, handler, l, &n, before)
 		}, meanwhile.Name("log"))
 	}
-	// Also when it was told to end.
+	// Close the handler even if ctx is canceled.
 	return meanwhile.Shield(ctx, closeLimit, func(ctx context.Context) error {
 		if err := handler.Close(ctx); err != nil {
 			return err
@@ -64,7 +64,7 @@ func (c config) client(ctx context.Context) error {
 	})
 }
 
-// emptied waits until the server has all that killed processes have left in the spool.
+// emptied waits until the server has received all that killed processes have left in the spool.
 func emptied(ctx context.Context, spool string) error {
 	for {
 		left := 0
@@ -72,7 +72,7 @@ func emptied(ctx context.Context, spool string) error {
 			if err == nil && !d.IsDir() && d.Name() != "lock" {
 				left++
 			}
-			return nil // what is gone now, is gone
+			return nil // files may be deleted during the walk
 		})
 		if err != nil || left == 0 {
 			return err
@@ -94,7 +94,7 @@ func (c config) before() (n int, err error) {
 	return n, err
 }
 
-// log logs until ctx ends. All of a client's records are logged some time before the run is over.
+// log logs records until ctx is canceled. All records of a client are due after 0.9 of the length of the run.
 func (c config) log(ctx context.Context, handler slog.Handler, l *ledger, n *atomic.Int64, before int) error {
 	logger := slog.New(jumping{handler})
 	share := float64(c.records) / float64(c.clients)
@@ -118,7 +118,7 @@ func (c config) log(ctx context.Context, handler slog.Handler, l *ledger, n *ato
 	}
 }
 
-// A jumping handler gives records the time of a clock that jumps, which package slog does not read: see [harm.Go].
+// A jumping handler sets the time of records by the clock that jumps. Package slog reads another clock: see [harm.Go].
 type jumping struct{ slog.Handler }
 
 func (h jumping) Handle(ctx context.Context, r slog.Record) error {
@@ -126,7 +126,7 @@ func (h jumping) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// flush flushes again and again, and writes down what is acknowledged.
+// flush flushes again and again, and writes to the ledger which records are acknowledged.
 func flush(ctx context.Context, handler *logs.Handler, l *ledger, n *atomic.Int64) error {
 	for {
 		if err := meanwhile.Sleep(ctx, flushEach); err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
-const short, long = 500 * time.Millisecond, 900 * time.Millisecond // for which a clock is wrong: less than it takes to trust it
+const short, long = 500 * time.Millisecond, 900 * time.Millisecond // how long a clock is wrong: shorter than it takes until a clock is trusted
 
-// beginWrong has the first server begin with a clock of last year, as a machine may that is new.
+// beginWrong lets the first server start with a clock of last year, as may happen on a new machine.
 func (s *site) beginWrong() error {
 	const name = "server begun with a clock of last year"
 	if !strings.Contains(name, s.only) {
@@ -24,8 +24,8 @@ func (s *site) beginWrong() error {
 	return s.server.Clock.Jump(-366*24*time.Hour, long)
 }
 
-// clockFaults have clocks jump, and back: of one process or of all, each by so much of its own, and of one that is killed at that
-// moment, so that the next one begins with a wrong clock.
+// clockFaults make clocks jump, and back: that of one process, those of all, each by a different amount, or that of a process that is killed at the
+// same moment, so that the next one starts with a wrong clock.
 func (s *site) clockFaults() []harm.Fault {
 	jump := func(p *harm.Process, r *rand.Rand, longest time.Duration) error {
 		return p.Clock.Jump(harm.DrawJump(r), time.Duration(100+r.Int64N(longest.Milliseconds()-100))*time.Millisecond)

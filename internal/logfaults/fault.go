@@ -17,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
-// What is killed, in the table.
+// The rows of the table for kills.
 const (
 	serverKilled = "server killed"
 	serverTwice  = "server killed again at once"
@@ -27,8 +27,8 @@ const (
 	replacedKilled = "server killed while it is replaced"
 )
 
-// inject breaks things for a while: kills so many, and between them something else. When it returns, all is mended. A test that
-// drives has it break nothing by time.
+// inject injects faults for a while: so many kills, and other faults between them. When it returns, all faults are undone. If a test sets drive,
+// inject only calls that.
 func (s *site) inject(ctx context.Context) error {
 	if s.drive != nil {
 		return s.drive(ctx, s)
@@ -42,8 +42,8 @@ func (s *site) inject(ctx context.Context) error {
 	})
 }
 
-// killAll kills the given number of processes, spread over the time: the server as often as clients, every third one again
-// as soon as it is back.
+// killAll kills the given number of processes, spread over the length of the run: the server as often as clients. Every third kill is followed by
+// another of the same process as soon as it is back.
 func (s *site) killAll(ctx context.Context) error {
 	r := rand.New(rand.NewPCG(s.seed, 2))
 	pause := s.length / time.Duration(s.kills+1)
@@ -97,7 +97,7 @@ func (s *site) killNow(p *harm.Process) error {
 	return err
 }
 
-// faults are all but the kills.
+// faults returns all faults but the kills.
 func (s *site) faults() []harm.Fault {
 	all := slices.Concat([]harm.Fault{
 		{Name: "server stopped for a while", Weight: 2, Inject: s.stop(func(*rand.Rand) *harm.Process { return s.server })},
@@ -125,7 +125,7 @@ func (s *site) faults() []harm.Fault {
 
 func (s *site) anyClient(r *rand.Rand) *harm.Process { return s.clients[r.IntN(len(s.clients))] }
 
-// stop stops a process and lets it go on some time later.
+// stop returns a fault that stops a process and resumes it some time later.
 func (s *site) stop(which func(*rand.Rand) *harm.Process) func(context.Context, *rand.Rand) (harm.Repair, error) {
 	return func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
 		p := which(r)

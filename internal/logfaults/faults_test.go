@@ -19,7 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// TestFaults breaks things for some seconds; all is kept that was promised.
+// TestFaults injects faults for some seconds and finds no violation.
 func TestFaults(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -35,8 +35,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsAreNoticed breaks the server as well, each time in one way, which has to be noticed. What does harm then is driven: it
-// happens when the server is where it does, not at some time, so that it is noticed on a busy machine as well.
+// TestFaultsAreNoticed runs the program with one defect in the server at a time. Each defect must be reported as a violation. A function does the
+// harm when the server is in a state in which it has an effect, not at random times, so that the defect is noticed on a busy machine as well.
 func TestFaultsAreNoticed(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestFaultsAreNoticed(t *testing.T) {
 	}
 }
 
-// killAfterAcknowledgements kills the server after clients have heard of some.
+// killAfterAcknowledgements kills the server after clients have received some acknowledgements.
 func killAfterAcknowledgements(ctx context.Context, s *site) error {
 	if err := s.ripe(ctx); err != nil {
 		return err
@@ -71,7 +71,7 @@ func killAfterAcknowledgements(ctx context.Context, s *site) error {
 	return s.kill(ctx, s.server, serverKilled)
 }
 
-// waitForAcknowledgements waits until clients have heard of a thousand.
+// waitForAcknowledgements waits until another thousand records are acknowledged.
 func waitForAcknowledgements(ctx context.Context, s *site) error {
 	sum := func() (n int, err error) {
 		accounts, err := readLedgers(s.ledgers())
@@ -87,7 +87,7 @@ func waitForAcknowledgements(ctx context.Context, s *site) error {
 	return until(ctx, "acknowledgements", func() (bool, error) { n, err := sum(); return n > before+1000, err })
 }
 
-// killRipe kills the server when it says that this does harm.
+// killRipe kills the server when it reports that a kill would do harm.
 func killRipe(ctx context.Context, s *site) error {
 	if err := s.ripe(ctx); err != nil {
 		return err
@@ -95,7 +95,7 @@ func killRipe(ctx context.Context, s *site) error {
 	return s.kill(ctx, s.server, serverKilled)
 }
 
-// restartWithWrongClock has the server begin with a clock that is a day ahead, and waits until it has deleted what it takes for old.
+// restartWithWrongClock restarts the server with a clock that is a day ahead, and waits until it has deleted what it considers old.
 func restartWithWrongClock(ctx context.Context, s *site) error {
 	var segments []string
 	if err := until(ctx, "segments", func() (_ bool, err error) {
@@ -117,12 +117,12 @@ func restartWithWrongClock(ctx context.Context, s *site) error {
 	return errors.Join(err, s.server.Clock.Reset())
 }
 
-// ripe waits until the server says that a kill does harm.
+// ripe waits until the server reports that a kill would do harm.
 func (s *site) ripe(ctx context.Context) error {
 	return until(ctx, "the server to be ripe", func() (bool, error) { _, err := os.Stat(ripeFile(s.store())); return err == nil, nil })
 }
 
-// until waits until something is so.
+// until waits until so returns true.
 func until(ctx context.Context, what string, so func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -136,7 +136,7 @@ func until(ctx context.Context, what string, so func() (bool, error)) error {
 	}
 }
 
-// prove runs the program with a server that is broken in some way, or not, and checks that nothing is left behind.
+// prove runs the program, with a defect in the server unless that is empty, and checks that no files are left behind.
 func prove(t *testing.T, defect string, drive func(context.Context, *site) error, args ...string) (string, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -159,13 +159,13 @@ func prove(t *testing.T, defect string, drive func(context.Context, *site) error
 	return out.String(), err
 }
 
-// builds has the folder of what is built, which is removed at the end.
+// builds is the folder of the built programs, which is removed at the end.
 var builds string
 
-// trusting is a change with which each clock is trusted.
+// trusting is a change that makes every clock trusted.
 var trusting = harm.Change{Package: module + "/internal/clockcheck", File: "clock.go", Old: "return l.mono-c.even >= TrustAfter", New: "return true"}
 
-// built returns the program of these tests with a clock that can jump, and that is trusted or not.
+// built returns the program of these tests, in which clocks can jump, and are always trusted if trusted is true.
 func built(trusted bool) (string, error) { return builder[trusted]() }
 
 var builder = map[bool]func() (string, error){
@@ -187,7 +187,7 @@ func TestParse(t *testing.T) {
 	for _, wrong := range []string{"-for 0s", "-clients 0", "-records 3", "-kills -1", "now"} {
 		var said strings.Builder
 		if c, err := parse(strings.Fields(wrong), &said); err == nil || said.Len() == 0 {
-			t.Errorf("%q gives %+v, %v, and says %q", wrong, c, err, said.String())
+			t.Errorf("parse of %q = %+v, %v, and prints %q", wrong, c, err, said.String())
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The words of a ledger, each with the number up to which it holds. Numbers begin at 1 in each process.
+// The words of a ledger, each with the number of the last record that it covers. Each process numbers its records from 1.
 const (
 	intends      = "intends"      // to log records
 	logged       = "logged"       // them: the handler has returned
@@ -19,8 +19,8 @@ const (
 	closed       = "closed"       // Close has returned, so that the rest is acknowledged or in the spool
 )
 
-// A ledger is what one process writes down, a line with one write each, so that what was written is there even if the process
-// is killed right after.
+// A ledger is the file to which one process writes what it does. Each line is one write, so that it is there even if the process is killed right
+// after.
 type ledger struct{ file *os.File }
 
 func openLedger(name string) (*ledger, error) {
@@ -31,20 +31,20 @@ func openLedger(name string) (*ledger, error) {
 	return &ledger{file}, nil
 }
 
-// write adds a line. A ledger that cannot be written proves nothing: it panics.
+// write adds a line. It panics if it cannot, since an incomplete ledger proves nothing.
 func (l *ledger) write(word string, n int) {
 	if _, err := l.file.WriteString(word + " " + strconv.Itoa(n) + "\n"); err != nil {
 		panic(fmt.Sprintf("logfaults: write ledger: %v: free the disk that it is on", err))
 	}
 }
 
-// An account is what a ledger says in the end.
+// An account has the last number of each word in a ledger.
 type account struct{ intended, logged, acknowledged, closed int }
 
-// must is up to which number the records have to be there.
+// must returns the number up to which the records must have been stored.
 func (a account) must() int { return max(a.acknowledged, a.closed) }
 
-// readLedgers returns the accounts of a folder, by the names of the processes. A last line may be torn.
+// readLedgers returns the accounts of the ledgers in a folder, by process. The last line of a ledger may be torn.
 func readLedgers(folder string) (map[string]*account, error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*.ledger"))
 	if err != nil {

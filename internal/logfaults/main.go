@@ -1,21 +1,20 @@
 //go:build unix
 
-// Logfaults proves that no acknowledged record is lost. It starts a log server and clients in processes of their own, and
-// meanwhile breaks what can break: it kills the server and the clients with -9, some twice in a row, and stops them; it cuts
-// and holds up their connections; it fills the disk under the store; it has the server replace itself; it has their clocks jump.
-// Each client writes down in a ledger what it has logged and what Flush has said is acknowledged. At the end the ledgers are
-// compared with the store and with a line file: the records of all clients go to that, those of every second one to it alone.
+// Logfaults proves that no acknowledged record is lost. It starts a log server and clients in processes of their own, and injects faults: it kills
+// the server and the clients with -9, some twice in a row, and stops them; it cuts and holds up their connections; it fills the disk under the store;
+// it makes the server replace itself; it makes the clocks of the processes jump. Each client writes to a ledger what it has logged and what Flush has
+// reported as acknowledged. At the end the ledgers are compared with the store and with a line file: the line file gets the records of all clients,
+// and the store those of every second client.
 //
 //	go run ./internal/logfaults -for 30s
 //	go run ./internal/logfaults -for 2m -records 1000000 -kills 50 -seed 42
 //
-// It prints how many faults and records there were, and exits with 1 when a record that was acknowledged is missing, is there
-// twice, or is out of order. The seed decides what is broken and when, as far as one program can.
+// It prints how many faults and records there were, and exits with 1 if an acknowledged record is missing, is there twice, or is out of order. The
+// seed determines what is broken and when, as far as one program can.
 //
-// All servers, mounts, folders and processes are its own, on loopback, and gone when it ends, however it ends. It builds the
-// command meanwhile and itself, for which it needs the go command: with a clock that it can have jump, hours or a year ahead or
-// back, or to before 1970, for some part of a second; with a shorter time until a clock is trusted, and smaller journals.
-// The full disk needs the right to mount.
+// All servers, mounts, folders and processes are its own, on loopback, and gone when it ends, however it ends. It builds the command meanwhile and
+// itself, for which it needs the go command. In these programs the clock can jump, by hours or a year ahead or back, or to before 1970, for less than
+// a second; clocks are trusted sooner, and journals are smaller. Filling the disk needs the right to mount.
 package main
 
 import (
@@ -35,7 +34,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// A config is what the program was asked for.
+// A config has the flags of the program.
 type config struct {
 	role    string
 	length  time.Duration
@@ -46,15 +45,15 @@ type config struct {
 	only    string
 	dir     string
 	keep    bool
-	self    string // the program of the clients, built already, in tests
-	command string // that of the server
+	self    string // the program of the clients; tests set it to one that is already built
+	command string // the program of the server
 
 	// Of a process that the program starts.
 	address, spool, ledger, name string
 	begun                        int64
 	last                         bool
 	serve                        func(site *site) []string                   // how to start the server, in tests
-	drive                        func(ctx context.Context, site *site) error // breaks things in its own time, in tests
+	drive                        func(ctx context.Context, site *site) error // injects the faults instead of inject, in tests
 	env                          []string
 }
 
@@ -64,7 +63,7 @@ func main() {
 		return
 	}
 	if err != nil {
-		os.Exit(2) // parse has said why
+		os.Exit(2) // parse has printed why
 	}
 	process.Config{Grace: time.Minute}.Main(func(ctx context.Context) error { return c.run(ctx, os.Stdout) }, meanwhile.Name("logfaults"))
 }
@@ -110,7 +109,7 @@ func (c *config) check(rest []string) error {
 	return nil
 }
 
-// run does what the role of the process is.
+// run runs the role of the process.
 func (c config) run(ctx context.Context, out io.Writer) error {
 	switch c.role {
 	case "":
@@ -118,7 +117,7 @@ func (c config) run(ctx context.Context, out io.Writer) error {
 	case "client":
 		return c.client(ctx)
 	case "guard":
-		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // they are for the program, whose end it waits for
+		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // they are meant for the program, for whose end the guard waits
 		return harm.GuardUntil(os.Stdin)
 	}
 	return fmt.Errorf("-role %s: there is no such role", c.role)

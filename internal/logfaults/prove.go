@@ -22,18 +22,18 @@ import (
 )
 
 const (
-	diskSize = 512 << 20 // bytes; a million records take two fifths of it
+	diskSize = 512 << 20 // bytes; a million records use two fifths of it
 	module   = "github.com/meanwhile-go/meanwhile"
-	keepAge  = time.Hour // what is older may be deleted: nothing is, but by a wrong clock
+	keepAge  = time.Hour // older records may be deleted; none are that old, except by a wrong clock
 
-	// Records of the one service go to the store and to a line file, those of the other to that file alone.
+	// Records of service go to the store and to a line file, those of lineService to that file alone.
 	service     = "logfaults"
 	lineService = "logfaults-lines"
 
 	allKills = "killed in all"
 )
 
-// A site is what the run consists of.
+// A site has the parts of the run.
 type site struct {
 	config
 	folder  string
@@ -41,7 +41,7 @@ type site struct {
 	disk    *harm.Disk // with the store
 	proxy   *harm.Proxy
 	port    int           // of the server
-	built   time.Duration // it took to build the programs
+	built   time.Duration // how long it took to build the programs
 	begunAt time.Time
 
 	server  *harm.Process
@@ -54,21 +54,21 @@ type site struct {
 
 var errViolated = errors.New("what was promised was violated")
 
-// violated notes that a process did not do as it should.
+// violated records that a process did not end as it should.
 func (s *site) violated(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
 }
 
-// count counts what happened, by its name in the table.
+// count adds one to a row of the table.
 func (s *site) count(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts[name]++
 }
 
-// prove breaks things, has everything end, compares, and prints the table.
+// prove injects faults, ends all processes, compares the ledgers with the stored records, and prints the table.
 func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 	s := &site{config: c, counts: map[string]int{}}
 	if s.guard, err = harm.StartGuard(); err != nil {
@@ -127,7 +127,7 @@ func (s *site) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// hasty are changes of the programs that have them do in seconds what takes hours: trust their clock, convert journals.
+// hasty are changes that make the programs do within seconds what otherwise takes much longer: trust their clock, and convert journals.
 var hasty = []harm.Change{
 	{Package: module + "/internal/clockcheck", File: "clock.go", Old: "TrustAfter = 10 * time.Minute", New: "TrustAfter = time.Second"},
 	{Package: module + "/logs/segment", File: "config.go", Old: "cmp.Or(c.JournalBytes, 128<<20)", New: "cmp.Or(c.JournalBytes, 256<<10)"},
@@ -148,7 +148,7 @@ func (s *site) store() string   { return filepath.Join(s.disk.Folder, "store") }
 func (s *site) lines() string   { return filepath.Join(s.disk.Folder, "lines.log") }
 func (s *site) routes() string  { return filepath.Join(s.folder, "logs.yaml") }
 
-// routesText has the file rotated often, and not too often for the times of its rotated ones to tell their order.
+// routesText rotates the line file often, but not so often that the times of the rotated files do not show their order.
 const routesText = `routes:
   - service: ` + service + `
     to: [store, {file: %[1]q, max-bytes: 1MB}]
@@ -156,8 +156,8 @@ const routesText = `routes:
     to: {file: %[1]q, max-bytes: 1MB}
 `
 
-// live starts the processes and breaks things. Then the clients end in order, each is started once more to send what its
-// spool has left, and at last the server ends.
+// live starts the processes and injects faults. Then the clients end in order, each is started once more to send what is left in its spool, and at
+// last the server ends.
 func (s *site) live(ctx context.Context) error {
 	s.begunAt = time.Now()
 	if err := s.makeProcesses(); err != nil {
@@ -193,7 +193,7 @@ func (s *site) live(ctx context.Context) error {
 	})
 }
 
-// makeProcesses makes the server and the clients, which do not run yet.
+// makeProcesses makes the server and the clients, and does not start them.
 func (s *site) makeProcesses() (err error) {
 	make := func(name string, seed uint64) *harm.Process {
 		p := &harm.Process{Name: name, Env: s.env, Folder: s.folder, Seed: s.seed + seed, Guard: s.guard, Violated: s.violated}
@@ -227,7 +227,7 @@ func (s *site) serverCommand(string, int) []string {
 
 func (s *site) clientCommand(p *harm.Process, name string, last bool) []string {
 	records, length := s.records, s.length
-	if s.drive != nil { // which takes as long as it takes: clients go on meanwhile, as fast
+	if s.drive != nil { // the time that it takes is not known: clients continue at the same rate
 		records, length = 100*records, 100*length
 	}
 	command := []string{
@@ -242,7 +242,7 @@ func (s *site) clientCommand(p *harm.Process, name string, last bool) []string {
 	return command
 }
 
-// judge compares the store with the ledgers, and prints what there was.
+// judge compares the ledgers with the store and the line files, and prints the result.
 func (s *site) judge(ctx context.Context, out io.Writer) error {
 	accounts, err := readLedgers(s.ledgers())
 	if err != nil {
@@ -271,7 +271,7 @@ func (s *site) judge(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// print prints the table, and what is wrong.
+// print prints the table and the violations.
 func (s *site) print(out io.Writer, stored, lines *proof) {
 	for _, what := range slices.Sorted(maps.Keys(s.counts)) {
 		fmt.Fprintf(out, "%9d  %s\n", s.counts[what], what)

@@ -22,7 +22,7 @@ const maxShown = 20 // violations that are printed
 // A proof compares the store, or line files, with the ledgers.
 type proof struct {
 	accounts map[string]*account
-	stored   map[string]int // of each process, up to which number
+	stored   map[string]int // the last number that was found of each process
 	number   uint64         // of the record before, in the store
 	records  int
 
@@ -42,10 +42,10 @@ func (p *proof) violated(format string, args ...any) {
 	p.violations = append(p.violations, fmt.Sprintf(format, args...))
 }
 
-// count returns how much is wrong.
+// count returns the number of violations.
 func (p *proof) count() int { return len(p.violations) + p.hidden }
 
-// compare reads all records, and then looks what is missing.
+// compare checks all records of the store, and then which are missing.
 func (p *proof) compare(records meanwhile.Stream[logs.Record]) error {
 	for r, err := range records {
 		if err != nil {
@@ -61,14 +61,14 @@ func (p *proof) compare(records meanwhile.Stream[logs.Record]) error {
 	return nil
 }
 
-// compareLines does so with a line file and those that were rotated before.
+// compareLines does the same with a line file and its rotated files.
 func (p *proof) compareLines(path string) error {
 	begin, extension := strings.TrimSuffix(path, filepath.Ext(path)), filepath.Ext(path)
 	names, err := filepath.Glob(begin + "-*" + extension)
 	if err != nil {
 		return err
 	}
-	// Their names are by a clock that jumps.
+	// The time in their names is by a clock that jumps, so they are sorted by modification time.
 	times := map[string]int64{}
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -99,7 +99,7 @@ func (p *proof) compareLines(path string) error {
 	return nil
 }
 
-// missing looks what is not there.
+// missing reports the acknowledged records that are not there.
 func (p *proof) missing() {
 	for _, name := range slices.Sorted(maps.Keys(p.accounts)) {
 		if has, must := p.stored[name], p.accounts[name].must(); has < must {
@@ -108,8 +108,8 @@ func (p *proof) missing() {
 	}
 }
 
-// check looks at the message of one record. Those of a process are to come one after the other. Those that it has left in its
-// spool may come behind those of the next process.
+// check checks the message of one record. The records of a process must come one after the other. Records that a process has left in its spool may
+// come behind those of the next process.
 func (p *proof) check(what, message string) {
 	p.records++
 	name, n, ok := parseMessage(message)
@@ -132,7 +132,7 @@ func (p *proof) check(what, message string) {
 	p.stored[name] = n
 }
 
-// A message says which process logged it, and its number there.
+// appendMessage appends a message that has the name of the process and the number of the record there.
 func appendMessage(b []byte, name string, n int) []byte {
 	b = append(append(append(b, name...), " record "...), strconv.Itoa(n)...)
 	return append(b, " of a client that may be killed at any moment"...)

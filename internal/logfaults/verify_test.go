@@ -118,7 +118,7 @@ func TestLedger(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := readLedgers(folder); err == nil {
-			t.Errorf("%q is read", wrong)
+			t.Errorf("the ledger %q is accepted", wrong)
 		}
 	}
 }

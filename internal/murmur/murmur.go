@@ -1,7 +1,7 @@
 // Package murmur mixes the bits of hashes.
 package murmur
 
-// Mix returns a hash each of whose bits depends on all bits of h. It is by Appleby, from MurmurHash3.
+// Mix returns a hash in which each bit depends on all bits of h. It is fmix64 of MurmurHash3, by Austin Appleby.
 func Mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd

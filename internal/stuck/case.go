@@ -12,49 +12,49 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// A stuckCase is a way of being stuck. The files named after the kinds of waits hold them.
+// A stuckCase is one way of getting stuck. The cases are in the files that are named after the kinds of waits.
 type stuckCase struct {
 	name  string
 	start func(ctx context.Context) error // starts the tasks and returns
 	want  []want
-	also  []string // marks that goroutines which are no tasks are to be at
+	also  []string // marks at which goroutines that are no tasks must wait
 }
 
-// cases are all that were compiled in.
+// cases are all cases that were compiled in.
 var cases []stuckCase
 
 func know(w ...stuckCase) { cases = append(cases, w...) }
 
-// A want is what the tree has to say about a task.
+// A want is what the tree must report about a task.
 type want struct {
 	path      string        // of the task, below the root
 	wait      string        // Wait.For
-	at        string        // the mark of the line; "" where the task is in no function of the caller's
-	anyPlace  bool          // nothing is promised about Func, File and Line
-	on        string        // Wait.On, where it is known
+	at        string        // the mark of the line; "" if no function of the caller is on the stack of the task
+	anyPlace  bool          // Func, File and Line are not checked
+	on        string        // Wait.On; "" if it is not checked
 	has       []string      // parts of Wait.On; "@mark" stands for the place of a mark
 	until     time.Duration // Wait.Until, to a second, counted from the start of the case; zero for none
-	vague     bool          // On and Until may be left out, because the task waits with the ctx of another, or a goroutine that it started waits as it does; they must not be wrong
-	orUnknown bool          // "unknown" is right as well, and then without a place
-	polls     bool          // a timer wakes it up now and then: it may be found running, at the same place
-	state     string        // running, unless it is given
+	vague     bool          // On and Until may be missing, but not wrong: it waits with the ctx of another task, or a goroutine that it started waits as it does
+	orUnknown bool          // "unknown" without a place is right as well
+	polls     bool          // a timer wakes it now and then, so it may also be found running at the same place
+	state     string        // "" for running
 	deadlock  bool
 }
 
-// always is what holds in every case: who takes snapshots is running, and the scope waits for it.
+// always is expected in every case: the task that takes snapshots is running, and the scope waits for it.
 var always = []want{
 	{path: "", wait: "task", on: root + "/snapshot", at: "root"},
 	{path: "snapshot", wait: "running", at: "snapshot"},
 }
 
-// namesOnly says that goroutines are not told apart by label sets, but by the names in them alone: a task may then be
-// unknown, and must not be described wrongly.
+// namesOnly means that goroutines are not distinguished by label sets, but only by the names in them. A task may then be unknown, but must not be
+// described wrongly.
 var namesOnly bool
 
 func (w want) fullPath() string { return strings.TrimSuffix(root+"/"+w.path, "/") }
 
-// differences says what is wrong about a snapshot of the task of w. The nodes are those with its path, and funcs are
-// the functions in which the runtime's own traceback saw goroutines wait at its line.
+// differences returns what is wrong about a snapshot of the task of w. The nodes are those with its path, and funcs are the functions in which the
+// traceback of the runtime saw goroutines wait at its line.
 func (w want) differences(nodes []inspect.Node, funcs []string, started time.Time) []string {
 	var wrong []string
 	differ := func(what string, got, want any) {
@@ -126,7 +126,7 @@ func (w want) differences(nodes []inspect.Node, funcs []string, started time.Tim
 	return wrong
 }
 
-// byPath returns n and all below it.
+// byPath returns n and all nodes below it, by path.
 func byPath(n inspect.Node) map[string][]inspect.Node {
 	found := make(map[string][]inspect.Node)
 	var walk func(n inspect.Node)
@@ -140,7 +140,7 @@ func byPath(n inspect.Node) map[string][]inspect.Node {
 	return found
 }
 
-// describe writes down a tree with all that the suite compares, a task a line.
+// describe formats a tree with all that the suite compares, one line for each task and one for each of its calls.
 func describe(n inspect.Node) string {
 	var b strings.Builder
 	nodes := byPath(n)

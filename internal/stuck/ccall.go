@@ -48,7 +48,7 @@ func cCall(ctx context.Context) error {
 			C.pause() // stuck: c-library
 		}
 	}, meanwhile.Name("library"))
-	// For a pointer to memory of Go, cgo puts a check around the call.
+	// cgo adds a check around the call if it passes a pointer to Go memory.
 	meanwhile.Go(ctx, func(context.Context) error {
 		buf := make([]byte, 8)
 		C.wait_with(unsafe.Pointer(&buf[0])) // stuck: c-pointer

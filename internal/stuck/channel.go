@@ -15,7 +15,7 @@ func init() {
 		stuckCase{name: "send-full", start: sendFull, want: []want{{path: "waiter", wait: "send", at: "send-full"}}},
 		stuckCase{name: "select", start: selectTwo, want: []want{{path: "waiter", wait: "select", at: "select"}}},
 		stuckCase{name: "nil-channel", start: nilChannel, want: []want{
-			{path: "receiver", wait: "receive", at: "nil-receive"}, // that it is for ever cannot be known
+			{path: "receiver", wait: "receive", at: "nil-receive"}, // it cannot be known that this is for ever
 			{path: "sender", wait: "send", at: "nil-send"},
 		}},
 		stuckCase{name: "empty-select", start: emptySelect, want: []want{{path: "waiter", wait: "nothing", at: "empty-select"}}},

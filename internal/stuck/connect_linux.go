@@ -15,7 +15,7 @@ func init() {
 	}})
 }
 
-// connect asks a listener whose backlog is full: Linux then drops what comes.
+// connect dials a listener whose backlog is full: Linux then drops new connection requests.
 func connect(ctx context.Context) error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
@@ -24,7 +24,7 @@ func connect(ctx context.Context) error {
 	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return fmt.Errorf("bind the socket: %w", err)
 	}
-	if err := syscall.Listen(fd, 0); err != nil { // there is room for one all the same
+	if err := syscall.Listen(fd, 0); err != nil { // a backlog of 0 still holds one connection
 		return fmt.Errorf("listen: %w", err)
 	}
 	bound, err := syscall.Getsockname(fd)

@@ -51,7 +51,7 @@ func init() {
 	)
 }
 
-// derived has tasks wait with contexts that the standard library made of theirs.
+// derived has tasks wait with contexts that the standard library derived from theirs.
 func derived(ctx context.Context) error {
 	sem := meanwhile.NewSemaphore(1) // stuck: derived-made
 	if err := sem.Acquire(ctx, 1); err != nil {
@@ -79,7 +79,7 @@ func derived(ctx context.Context) error {
 	return nil
 }
 
-// ctxGivenAway has tasks that gave their ctx to a plain goroutine, which waits with it for something else.
+// ctxGivenAway has tasks that passed their ctx to a plain goroutine, which waits with it for something else.
 func ctxGivenAway(ctx context.Context) error {
 	ch, sem := make(chan int), meanwhile.NewSemaphore(1) // stuck: handed-made
 	if err := sem.Acquire(ctx, 1); err != nil {

@@ -36,7 +36,7 @@ func init() {
 	)
 }
 
-// pair returns two ends of a connection.
+// pair returns the two ends of a connection.
 func pair(network, address string) (near, far net.Conn, err error) {
 	l, err := net.Listen(network, address)
 	if err != nil {
@@ -75,7 +75,7 @@ func unixPair() (near, far net.Conn, err error) {
 	return pair("unix", filepath.Join(dir, "socket"))
 }
 
-// large returns a file that no buffer holds.
+// large returns a file that is larger than all buffers.
 func large() (*os.File, error) {
 	dir, err := tempDir()
 	if err != nil {
@@ -120,7 +120,7 @@ func copyFileUnix(ctx context.Context) error {
 	return nil
 }
 
-// flood writes to conn until its other end is read no more.
+// flood writes to conn until it blocks, because the other end no longer reads.
 func flood(ctx context.Context, conn net.Conn) {
 	meanwhile.Go(ctx, func(context.Context) error {
 		for {

@@ -87,7 +87,7 @@ func sqlPool(ctx context.Context) error {
 	return nil
 }
 
-// A slowDone is a ctx that does not come to the point: package database/sql asks for its Done with a lock of the pool.
+// A slowDone is a ctx whose Done never returns. Package database/sql calls Done while it holds a lock of the pool.
 type slowDone struct {
 	context.Context
 	begun, never chan struct{}
@@ -99,7 +99,7 @@ func (d slowDone) Done() <-chan struct{} {
 	return nil
 }
 
-// sqlLock has two tasks ask for a connection. The second does not wait for one, but for the lock that the first has.
+// sqlLock has two tasks ask for a connection. The second does not wait for a connection, but for the lock that the first holds.
 func sqlLock(ctx context.Context) error {
 	db := sql.OpenDB(database{})
 	slow := slowDone{ctx, make(chan struct{}), make(chan struct{})}
@@ -133,7 +133,7 @@ func sqlRows(ctx context.Context) error {
 	return nil
 }
 
-// A unreachable database does not get as far as to a connection.
+// An unreachable database never connects.
 type unreachable struct{ database }
 
 func (unreachable) Connect(ctx context.Context) (driver.Conn, error) {
@@ -147,7 +147,7 @@ func sqlConnect(ctx context.Context) error {
 	return nil
 }
 
-// postgres is a server that lets everybody in and never answers a query.
+// postgres starts a server that accepts every user and never answers a query.
 func postgres() (address string, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -174,7 +174,7 @@ func postgres() (address string, err error) {
 	return l.Addr().String(), nil
 }
 
-// newPool is a pool of one connection.
+// newPool returns a pool of one connection.
 func newPool(ctx context.Context, address string) (*pgxpool.Pool, error) {
 	pool, err := pgxpool.New(ctx, "postgres://stuck@"+address+"/stuck?sslmode=disable&pool_max_conns=1")
 	hold(pool)
@@ -223,7 +223,7 @@ func pgxQuery(ctx context.Context) error {
 	return nil
 }
 
-// A slowConn takes what is written, once it is slow, when somebody reads from it.
+// A slowConn, once it is slow, blocks writes until somebody reads from it.
 type slowConn struct {
 	net.Conn
 	slow atomic.Bool
@@ -245,7 +245,7 @@ func (c *slowConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// pgxSlow has a query whose writing took so long that pgx began to read the answer in the background.
+// pgxSlow has a query that took so long to write that pgx started to read the answer in the background.
 func pgxSlow(ctx context.Context) error {
 	address, err := postgres()
 	if err != nil {
@@ -273,7 +273,7 @@ func pgxSlow(ctx context.Context) error {
 	return nil
 }
 
-// pgxConnect has a server that takes connections and lets nobody in.
+// pgxConnect has a server that accepts connections and never answers.
 func pgxConnect(ctx context.Context) error {
 	l, err := silent("tcp", "127.0.0.1:0")
 	if err != nil {

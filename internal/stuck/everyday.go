@@ -111,7 +111,7 @@ func notify(ctx context.Context) error {
 	return nil
 }
 
-// contextAfter has a cancellation that calls a function of package context, which needs a lock.
+// contextAfter cancels a ctx whose AfterFunc waits for a lock.
 func contextAfter(ctx context.Context) error {
 	var mu sync.Mutex
 	mu.Lock()

@@ -105,7 +105,7 @@ func fifoOpen(ctx context.Context) error {
 	return nil
 }
 
-// processEnd waits for a command that ends when its input does, and so with this program.
+// processEnd waits for a command that ends when its input is closed, and so with this program at the latest.
 func processEnd(ctx context.Context) error {
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()
@@ -122,8 +122,8 @@ func processEnd(ctx context.Context) error {
 	return nil
 }
 
-// processPipe waits for a command that has ended. It has left behind another one, which has its output open, and ends when
-// its input does, and so with this program.
+// processPipe waits for a command that has ended, but left behind another process, which has its output open. That process ends when its input is
+// closed, and so with this program at the latest.
 func processPipe(ctx context.Context) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -142,7 +142,7 @@ func processPipe(ctx context.Context) error {
 	return nil
 }
 
-// processOutput waits for a command with a ctx, and all that it prints.
+// processOutput waits for a command with a ctx, and for all of its output.
 func processOutput(ctx context.Context) error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -158,7 +158,7 @@ func processOutput(ctx context.Context) error {
 	return nil
 }
 
-// flock locks a file twice. The locks of two descriptors do not know that one process has both.
+// flock locks a file twice. Locks of two descriptors exclude each other even within one process.
 func flock(ctx context.Context) error {
 	dir, err := tempDir()
 	if err != nil {
@@ -184,7 +184,7 @@ func flock(ctx context.Context) error {
 	return nil
 }
 
-// rawPipe returns the reading end of a pipe that the runtime knows nothing of: to read from it holds a thread.
+// rawPipe returns the reading end of a pipe of which the runtime does not know, so that reading from it blocks a thread.
 func rawPipe() (fd int, err error) {
 	var ends [2]int
 	if err := syscall.Pipe(ends[:]); err != nil {
@@ -205,7 +205,7 @@ func rawRead(ctx context.Context) error {
 	return nil
 }
 
-// rawCall enters the kernel by itself.
+// rawCall makes a system call directly, with syscall.Syscall.
 func rawCall(ctx context.Context) error {
 	fd, err := rawPipe()
 	if err != nil {

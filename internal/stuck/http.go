@@ -64,7 +64,7 @@ func init() {
 	)
 }
 
-// tlsRead reads a line from a server that says nothing after the handshake.
+// tlsRead reads a line from a server that sends nothing after the handshake.
 func tlsRead(ctx context.Context) error {
 	server := httptest.NewTLSServer(http.HandlerFunc(sendHead))
 	hold(server)
@@ -137,7 +137,7 @@ func httpBody(ctx context.Context) error {
 	return nil
 }
 
-// get asks a server and returns the body of its answer.
+// get sends a request and returns the body of the response.
 func get(client *http.Client, url string) (io.ReadCloser, error) {
 	answer, err := client.Get(url)
 	if err != nil {
@@ -166,14 +166,14 @@ func newHTTP2() *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// sendHead sends the head of an answer, and no more.
+// sendHead sends the header of a response and nothing more.
 func sendHead(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusOK)
 	_ = http.NewResponseController(w).Flush()
 	select {}
 }
 
-// httpPool has a client with one connection for each host, whose body is not read to its end.
+// httpPool has a client with one connection for each host, which is in use: the body of its response is not read to the end.
 func httpPool(ctx context.Context) error {
 	url, err := serve(sendHead)
 	if err != nil {
@@ -242,7 +242,7 @@ func http2Body(ctx context.Context) error {
 	return nil
 }
 
-// http2Handler has a handler that reads a body which does not come.
+// http2Handler has a handler that reads a request body which never arrives.
 func http2Handler(ctx context.Context) error {
 	url, err := serve(func(_ http.ResponseWriter, r *http.Request) {
 		_ = meanwhile.Run(ctx, func(context.Context) error {
@@ -263,8 +263,8 @@ func http2Handler(ctx context.Context) error {
 	return nil
 }
 
-// http2Unread has a handler that writes a body which nobody reads. It does so by one Write of more than the client's window:
-// with several it would be found waiting at each of them, until the window is full.
+// http2Unread has a handler that writes a body which nobody reads. It does so in one Write that is larger than the window of the client: with
+// several, a snapshot could find it in each of them until the window is full.
 func http2Unread(ctx context.Context) error {
 	url, err := serve(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusOK)
@@ -309,7 +309,7 @@ func (c stuckConn) Write(p []byte) (int, error) {
 	}
 }
 
-// http2Flush has a handler that sends the head of its answer by a connection that is stuck in a write, that of the answer before.
+// http2Flush has a handler that sends the header of its response over a connection that is stuck in a write, that of the previous response.
 func http2Flush(ctx context.Context) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -319,7 +319,7 @@ func http2Flush(ctx context.Context) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/first", func(w http.ResponseWriter, r *http.Request) {
 		close(full)
-		_ = http.NewResponseController(w).Flush() // it does not wait: the head is in a buffer
+		_ = http.NewResponseController(w).Flush() // it does not wait: the header goes to a buffer
 		<-r.Context().Done()
 	})
 	mux.HandleFunc("/second", func(w http.ResponseWriter, _ *http.Request) {
@@ -337,7 +337,7 @@ func http2Flush(ctx context.Context) error {
 		hold(body, err)
 	}
 	go ask("/first")
-	<-stuck // an answer that is sent before would be in the buffer as well
+	<-stuck // a response that is sent earlier would go to the buffer as well
 	go ask("/second")
 	return nil
 }
@@ -359,8 +359,7 @@ func httpClientConn(ctx context.Context) error {
 	return nil
 }
 
-// httpShutdown has a server that waits for the end of a request. It asks for that again and again, twice a second in the end, so
-// a snapshot may find it running.
+// httpShutdown has a server that waits for the end of a request. It polls, in the end twice a second, so a snapshot may find it running.
 func httpShutdown(ctx context.Context) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -65,7 +65,7 @@ func semaphore(ctx context.Context) error {
 	return nil
 }
 
-// semaphoreDeadlock has two tasks that take two semaphores in opposite order, and one that waits for them.
+// semaphoreDeadlock has two tasks that acquire two semaphores in opposite order, and one that waits for them.
 func semaphoreDeadlock(ctx context.Context) error {
 	one := meanwhile.NewSemaphore(1) // stuck: swap-one
 	two := meanwhile.NewSemaphore(1) // stuck: swap-two
@@ -84,7 +84,7 @@ func semaphoreDeadlock(ctx context.Context) error {
 	}
 	meanwhile.Go(ctx, take(one, two), meanwhile.Name("a"))
 	meanwhile.Go(ctx, take(two, one), meanwhile.Name("b"))
-	for one.Waiting() == 0 || two.Waiting() == 0 { // or it might be before b in the queue, and b wait for it as well
+	for one.Waiting() == 0 || two.Waiting() == 0 { // otherwise the task outside could be before b in the queue, and b would wait for it as well
 		if err := meanwhile.Sleep(ctx, glance); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func semaphoreDeadlock(ctx context.Context) error {
 	return nil
 }
 
-// semaphoreAndTask has a task that waits, in a scope, for one that waits for the semaphore which the first took.
+// semaphoreAndTask has a task that waits, in a scope, for another task, which waits for the semaphore that the first has acquired.
 func semaphoreAndTask(ctx context.Context) error {
 	sem := meanwhile.NewSemaphore(1) // stuck: mixed-made
 	b := make(other, 1)
@@ -118,7 +118,7 @@ func semaphoreAndTask(ctx context.Context) error {
 	return nil
 }
 
-// semaphoreHanded has two tasks that wait for what the other took, and handed to a goroutine that will release it.
+// semaphoreHanded has two tasks, each of which waits for the semaphore that the other has acquired and passed to a goroutine, which will release it.
 func semaphoreHanded(ctx context.Context) error {
 	one, two := meanwhile.NewSemaphore(1), meanwhile.NewSemaphore(1)
 	var both sync.WaitGroup
@@ -142,7 +142,7 @@ func semaphoreHanded(ctx context.Context) error {
 	return nil
 }
 
-// maxTasks has a scope with as many tasks as it may have, one of which starts another there, as does the scope's function.
+// maxTasks has a scope with as many tasks as it may have. One of them starts another task there, and so does the function of the scope.
 func maxTasks(ctx context.Context) error {
 	ch := make(chan int)
 	fill := func(ctx context.Context) error {
@@ -176,7 +176,7 @@ func rate(ctx context.Context) error {
 
 var errNotToday = errors.New("not today")
 
-// hourly waits for an hour between two attempts.
+// hourly retries with a pause of an hour.
 var hourly = meanwhile.Retry(retry.Policy{Base: time.Hour, Max: time.Hour, Jitter: -1})
 
 func retryTask(ctx context.Context) error {
@@ -222,7 +222,7 @@ func blockingQueue(ctx context.Context) error {
 	return nil
 }
 
-// blockingAbandoned gives up a call that goes on nevertheless, and then waits for something else.
+// blockingAbandoned abandons a call, which continues nevertheless, and then waits for something else.
 func blockingAbandoned(ctx context.Context) error {
 	ch, begun := make(chan int), make(chan struct{})
 	hang := func() (int, error) {
@@ -245,7 +245,7 @@ func blockingAbandoned(ctx context.Context) error {
 	return nil
 }
 
-// blockingOrphan gives up a call and ends, while the call goes on.
+// blockingOrphan abandons a call and ends, while the call continues.
 func blockingOrphan(ctx context.Context) error {
 	ch, begun := make(chan int), make(chan struct{})
 	hang := func() (int, error) {

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	loadAtOnce = 4                      // tasks that the load starts before it ends those before them
-	breath     = 100 * time.Microsecond // in between; without it the load would take most of the time of the snapshots
+	loadAtOnce = 4                      // tasks that the load starts before it ends the previous ones
+	breath     = 100 * time.Microsecond // pause in between; without it the load would use most of the time of the snapshots
 )
 
-// load keeps starting and ending tasks, so that no snapshot finds the tree of the one before it.
+// load keeps starting and ending tasks, so that no snapshot has the same tree as the one before it.
 func load(ctx context.Context) error {
 	before := make(chan struct{})
 	defer func() { close(before) }()
@@ -37,11 +37,11 @@ func load(ctx context.Context) error {
 	}
 }
 
-// brief are the waits that a task of the load may be seen in. Most of what it does is too short to be seen twice, but
-// what it never does must not be told of it. The mutexes are those of the tree.
+// brief are the waits in which a snapshot may find a task of the load. Most of them are too short to be seen twice, but a wait that never happens
+// must not be reported. The mutexes are those of the tree.
 var brief = []string{"start", "running", "receive", "mutex", "unknown"}
 
-// loadDifferences says what is wrong about the tasks of the load.
+// loadDifferences returns what is wrong about the tasks of the load.
 func loadDifferences(nodes map[string][]inspect.Node) []string {
 	var wrong []string
 	for name, found := range nodes {

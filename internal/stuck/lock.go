@@ -107,7 +107,7 @@ func once(ctx context.Context) error {
 	return nil
 }
 
-// onceValue has the methods of others of package sync called once.
+// onceValue calls methods of other types of package sync, which block, through OnceFunc and Once.
 func onceValue(ctx context.Context) error {
 	var group sync.WaitGroup
 	group.Add(1)

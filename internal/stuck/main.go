@@ -1,11 +1,9 @@
-// Stuck gets stuck in all known ways, on purpose, and checks that the live tree says so: what each task waits for, and
-// the line it waits at.
+// Stuck gets stuck in all known ways, on purpose, and checks that the live tree reports what each task waits for, and the line it waits at.
 //
 //	stuck CASE [-snapshots 200]
 //	stuck -list
 //
-// It prints "CASE 200/200 ok" when every snapshot was right; else the first differences, each with the whole tree, and exits
-// with 1.
+// It prints "CASE 200/200 ok" if every snapshot was right. Otherwise it prints the first differences, each with the whole tree, and exits with 1.
 package main
 
 import (
@@ -19,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// root is the name of the scope that all tasks are below.
+// root is the name of the scope above all tasks.
 const root = "stuck"
 
 func main() {
@@ -27,7 +25,7 @@ func main() {
 	times := flags.Int("snapshots", 200, "take so many snapshots, `times`")
 	list := flags.Bool("list", false, "list the cases and exit")
 	flags.BoolVar(&namesOnly, "names", false, "a task may be unknown, as in a build with the tag meanwhile_nolinkname")
-	_ = flags.Parse(os.Args[1:]) // exits by itself
+	_ = flags.Parse(os.Args[1:]) // exits after an error
 	if *list {
 		for _, w := range cases {
 			fmt.Println(w.name)
@@ -66,7 +64,7 @@ func examine(w stuckCase, snapshots int) {
 	leave(result{text: fmt.Sprint(err)})
 }
 
-// A result is what is printed at the end.
+// A result is what examine prints at the end.
 type result struct {
 	text string
 	ok   bool
@@ -81,7 +79,7 @@ func leave(r result) {
 	os.Exit(0)
 }
 
-// reachable keeps from the garbage collector what would be closed by it: the far end of a pipe, say.
+// reachable keeps things from the garbage collector, which would close them, such as the other end of a pipe.
 var reachable struct {
 	sync.Mutex
 	things []any

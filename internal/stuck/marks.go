@@ -8,8 +8,8 @@ import (
 	"regexp"
 )
 
-// The lines at which tasks get stuck carry a comment with a name, the mark, at their end. The program finds these in its
-// own source, so that what it expects cannot fall behind the code.
+// The lines at which tasks get stuck end with a comment that has a name, the mark. The program finds these marks in its own source, so that what it
+// expects always matches the code.
 
 //go:embed *.go
 var source embed.FS

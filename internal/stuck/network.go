@@ -33,7 +33,7 @@ func init() {
 	)
 }
 
-// silent listens and never answers: the kernel takes connections, and nothing comes from them.
+// silent returns a listener that never answers: the kernel accepts connections, and nothing is sent on them.
 func silent(network, address string) (net.Listener, error) {
 	l, err := net.Listen(network, address)
 	hold(l)
@@ -56,8 +56,8 @@ func networkRead(ctx context.Context) error {
 	return nil
 }
 
-// networkWrite writes more than the buffers can hold. Those of a Unix socket stay as large as they are; TCP finds a little
-// room now and then, and then the writer is in a system call.
+// networkWrite writes more than the buffers can hold. The buffers of a Unix socket keep their size; TCP finds a little buffer space now and then, and
+// then the writer is in a system call.
 func networkWrite(ctx context.Context) error {
 	dir, err := tempDir()
 	if err != nil {
@@ -125,7 +125,7 @@ func unixSocket(ctx context.Context) error {
 	return nil
 }
 
-// dns asks a name server that never answers. The lookup of an address runs in goroutines of the resolver's own.
+// dns asks a name server that never answers. The lookup of an address runs in goroutines of the resolver.
 func dns(ctx context.Context) error {
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	patience  = 20 * time.Second     // until the tasks of a case have to be stuck
-	glance    = 2 * time.Millisecond // between two snapshots that see to that
-	mostShown = 3                    // differences
+	patience  = 20 * time.Second     // time within which the tasks of a case must be stuck
+	glance    = 2 * time.Millisecond // pause between two snapshots that check this
+	mostShown = 3                    // snapshots whose differences are printed
 )
 
-// A caseRun is a case that runs.
+// A caseRun is a run of a case.
 type caseRun struct {
 	ctx     context.Context // of the root
 	stuck   stuckCase
@@ -35,7 +35,7 @@ func newRun(ctx context.Context, w stuckCase) *caseRun {
 	}
 }
 
-// examine waits until the tasks are stuck and takes so many snapshots.
+// examine waits until the tasks are stuck, and then takes snapshots.
 func (s *caseRun) examine(snapshots int) result {
 	if err := s.untilStuck(); err != nil {
 		return result{text: err.Error()}
@@ -61,10 +61,9 @@ func (s *caseRun) snapshot() inspect.Node {
 	return inspect.Tree(s.ctx) // stuck: snapshot
 }
 
-// untilStuck returns when the tasks are stuck, twice in a row: the runtime's traceback has a waiting goroutine for each mark, and
-// the tree says what it should. On its way to where it is stuck a task may wait at the same line for something else: for a
-// connection that is made, or a process that starts. What the tree says wrongly of one that is stuck it says until patience
-// is over.
+// untilStuck returns when the tasks are stuck in two checks in a row: the traceback of the runtime has a waiting goroutine for each mark, and the
+// tree reports what it should. Before a task is stuck, it may wait at the same line for something else, such as a connection that is being made or a
+// process that is starting. A wrong report about a task that is stuck persists until patience is over.
 func (s *caseRun) untilStuck() error {
 	agreed := 0
 	for {
@@ -88,7 +87,7 @@ func (s *caseRun) untilStuck() error {
 	}
 }
 
-// missing says which marks no goroutine waits at, or not as many as should.
+// missing returns the marks at which fewer goroutines wait than should.
 func (s *caseRun) missing() []string {
 	all := traceback()
 	wanted := make(map[string]int)
@@ -102,7 +101,7 @@ func (s *caseRun) missing() []string {
 	for _, mark := range s.stuck.also {
 		wanted[mark]++
 	}
-	wanted["snapshot"], wanted["root"] = 0, 1 // it sleeps between two snapshots
+	wanted["snapshot"], wanted["root"] = 0, 1 // no snapshot is being taken now
 	s.funcs["snapshot"] = []string{"main.(*caseRun).snapshot"}
 
 	var missing []string
@@ -131,7 +130,7 @@ func (s *caseRun) missing() []string {
 	return missing
 }
 
-// differences says what is wrong about a tree.
+// differences returns what is wrong about a tree.
 func (s *caseRun) differences(tree inspect.Node) []string {
 	nodes := byPath(tree)
 	wrong := loadDifferences(nodes)

@@ -29,7 +29,7 @@ func running(ctx context.Context) error {
 	return nil
 }
 
-// collector has tasks that collect the garbage, and one that reads how much there is. They wait for each other inside the runtime.
+// collector has two tasks that run the garbage collector, and one that reads memory statistics. They wait for each other inside the runtime.
 func collector(ctx context.Context) error {
 	collect := func(context.Context) error {
 		for {

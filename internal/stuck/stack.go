@@ -34,8 +34,7 @@ func init() {
 	)
 }
 
-// deepStack has tasks wait so many calls deep. No more is known of a goroutine than its last 128 calls: the third
-// task cannot be found.
+// deepStack has tasks wait 60, 100 and 1000 calls deep. Only the last 128 calls of a goroutine are known, so the third task cannot be found.
 func deepStack(ctx context.Context) error {
 	ch := make(chan int)
 	meanwhile.Go(ctx, func(context.Context) error {
@@ -73,7 +72,7 @@ const (
 	deepest     = 136
 )
 
-// depths has tasks at all depths around those where less is seen of a goroutine.
+// depths has tasks wait at all depths up to some at which not all calls of a goroutine are known.
 func depths(ctx context.Context) error {
 	ch := make(chan int)
 	for depth := range deepest {
@@ -94,7 +93,7 @@ func wantDepths() (all []want) {
 	return all
 }
 
-// deepScope opens a scope so many calls deep that the task above it cannot be found.
+// deepScope opens a scope 1000 calls deep, so that the task above it cannot be found.
 func deepScope(ctx context.Context) error {
 	ch := make(chan int)
 	wait := func(context.Context) error {
@@ -134,7 +133,7 @@ func generic(ctx context.Context) error {
 	return nil
 }
 
-// deferred has tasks wait in deferred functions: at the end of a function, and on the way of a panic.
+// deferred has tasks wait in deferred functions: at the end of a function, and during a panic.
 func deferred(ctx context.Context) error {
 	ch := make(chan int)
 	meanwhile.Go(ctx, func(context.Context) error {

@@ -67,7 +67,7 @@ func numbers(yield func(int, error) bool) {
 	}
 }
 
-// streamFull has a loop that hangs at its first result, and a stream that goes on as far as its window lets it.
+// streamFull has a loop that hangs at its first result, and a stream that continues as far as its window allows.
 func streamFull(ctx context.Context) error {
 	ch := make(chan int)
 	same := func(_ context.Context, i int) (int, error) { return i, nil }
@@ -149,7 +149,7 @@ func streamRate(ctx context.Context) error {
 	return nil
 }
 
-// streamEach has two items, both under a policy of retries: one is in its first attempt, and one is before its second.
+// streamEach has two items with a retry policy: one is in its first attempt, and the other waits for its second.
 func streamEach(ctx context.Context) error {
 	ch := make(chan int)
 	try := func(_ context.Context, i int) error {

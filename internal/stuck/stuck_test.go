@@ -17,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// variants are the ways in which the compiler lays out calls and lines differently.
+// variants are builds in which the compiler lays out calls and lines differently, or which know less of goroutines.
 var variants = []struct {
 	name  string
 	flags []string
@@ -29,17 +29,17 @@ var variants = []struct {
 	{"names", []string{"-tags=meanwhile_nolinkname"}, []string{"-names"}},
 }
 
-// fewCases leaves out those with HTTP, TLS and databases: most of the standard library would be compiled for them alone, where no test is built
-// with the same flags. The other variants have them.
+// fewCases leaves out the cases with HTTP, TLS and databases, in builds whose flags no test uses: most of the standard library would be compiled for
+// these cases alone. The other variants have them.
 const fewCases = "-tags=meanwhile_fewcases"
 
 // casesInC are left out of a program that was built without cgo.
 var casesInC = []string{"c-call", "c-callback", "c-blocking"}
 
-// oneCase is how long a case may take: what it waits for getting stuck, and 200 snapshots on a busy machine.
+// oneCase is how long a case may take on a busy machine: until its tasks are stuck, and for all snapshots.
 const oneCase = 6 * patience
 
-// TestStuck has the tree looked at in every way of being stuck; each look has to be right.
+// TestStuck takes snapshots of the tree in every case. Each snapshot must be right.
 func TestStuck(t *testing.T) {
 	snapshots := "50"
 	if !testenv.Long() {
@@ -49,7 +49,7 @@ func TestStuck(t *testing.T) {
 	for _, v := range variants {
 		switch v.name {
 		case "plain":
-		case "race": // beside tests that are built with it, which have compiled the same
+		case "race": // only if the tests are built with it, which have compiled the same packages
 			if !testenv.UnderRace {
 				continue
 			}
@@ -72,7 +72,7 @@ func TestStuck(t *testing.T) {
 			}
 			for i, name := range cases {
 				t.Run(name, func(t *testing.T) {
-					if i%4 > 0 && !testenv.UnderRace { // CI tries each of them also with the race detector
+					if i%4 > 0 && !testenv.UnderRace { // CI runs all of them with the race detector
 						testenv.LongTest(t)
 					}
 					t.Parallel()
@@ -89,7 +89,7 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// needCgo skips what cannot be built without a C compiler; in CI, where there is one, it fails.
+// needCgo skips a case that cannot be built without a C compiler. In CI, where there is one, it fails.
 func needCgo(t *testing.T) {
 	t.Helper()
 	if err := testenv.C.Find(); err != nil {
@@ -114,7 +114,7 @@ func output(t *testing.T, name string, arguments ...string) string {
 	defer cancel()
 	command := exec.CommandContext(ctx, name, arguments...)
 	command.WaitDelay = time.Second
-	command.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0") // the race detector would wait a second
+	command.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0") // the race detector would wait a second at exit
 	var complaints strings.Builder
 	command.Stderr = &complaints
 	out, err := command.Output()
@@ -124,7 +124,7 @@ func output(t *testing.T, name string, arguments ...string) string {
 	return string(out)
 }
 
-// Each mark that is wanted is on a line, and each line with a mark is wanted.
+// TestMarks: each mark that a case uses is on a line, and each mark on a line is used by a case.
 func TestMarks(t *testing.T) {
 	used := map[string]bool{"load": true}
 	for _, w := range cases {
@@ -146,7 +146,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("no line has the mark %q", mark)
 		}
 	}
-	built := build.Default // says that cgo is there, also where no C compiler is
+	built := build.Default // reports cgo as enabled even without a C compiler
 	built.CgoEnabled = slices.ContainsFunc(cases, func(w stuckCase) bool { return w.name == casesInC[0] })
 	for mark, place := range marks {
 		compiled, err := built.MatchFile(".", place.file)
@@ -154,7 +154,7 @@ func TestMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !used[mark] && compiled {
-			t.Errorf("%v has the mark %q, which nothing wants", place, mark)
+			t.Errorf("%v has the mark %q, which no case uses", place, mark)
 		}
 	}
 }
@@ -163,13 +163,13 @@ func TestNamesAreUnique(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, w := range cases {
 		if seen[w.name] {
-			t.Errorf("two ways have the name %q", w.name)
+			t.Errorf("two cases have the name %q", w.name)
 		}
 		seen[w.name] = true
 	}
 }
 
-// A look that is wrong in one thing has one difference, which names it.
+// TestDifferences: a snapshot with one wrong field has one difference, which names that field.
 func TestDifferences(t *testing.T) {
 	const function = "main.semaphore.func1"
 	started := time.Now()

@@ -99,7 +99,7 @@ func joining(ctx context.Context) error {
 	return nil
 }
 
-// run has three tasks in one goroutine: each scope is a task whose function the one above it calls.
+// run has three tasks in one goroutine: each scope is a task, and is called by the function of the task above it.
 func run(ctx context.Context) error {
 	ch := make(chan int)
 	finish := func(context.Context) error {
@@ -145,7 +145,7 @@ func anyOf(ctx context.Context) error {
 	return nil
 }
 
-// canceled has a task that does not listen to its cancellation.
+// canceled has a task that ignores its cancellation.
 func canceled(ctx context.Context) error {
 	ch := make(chan int)
 	ignores := meanwhile.Go(ctx, func(context.Context) error {
@@ -156,7 +156,7 @@ func canceled(ctx context.Context) error {
 	return nil
 }
 
-// An other is a task to wait for that may not have been started yet.
+// An other passes on a task to wait for, which may not have been started yet.
 type other chan *meanwhile.Task[struct{}]
 
 func deadlock(ctx context.Context) error {
@@ -213,7 +213,7 @@ func deadlockBelow(ctx context.Context) error {
 	return nil
 }
 
-// deadlockBackground has two tasks wait for each other with a ctx that no task is behind, and one that waits for them so.
+// deadlockBackground has two tasks wait for each other with context.Background, and one that waits for them in the same way.
 func deadlockBackground(ctx context.Context) error {
 	a, b := make(other, 2), make(other, 1)
 	first := meanwhile.Go(ctx, func(context.Context) error {
@@ -233,8 +233,8 @@ func deadlockBackground(ctx context.Context) error {
 	return nil
 }
 
-// deadlockContexts has three tasks wait for each other: with a ctx of a foreign deadline, with one that the standard library
-// detached, and with the task's own.
+// deadlockContexts has three tasks wait for each other: with a ctx that belongs to no task and has a deadline, with one of context.WithoutCancel, and
+// with the ctx of the task.
 func deadlockContexts(ctx context.Context) error {
 	a, b, c := make(other, 1), make(other, 1), make(other, 1)
 	a <- meanwhile.Go(ctx, func(context.Context) error {
@@ -254,7 +254,7 @@ func deadlockContexts(ctx context.Context) error {
 	return nil
 }
 
-// deadlockScope has a scope inside a task wait for one that waits for the task.
+// deadlockScope has a scope inside a task wait for another task, which waits for the first.
 func deadlockScope(ctx context.Context) error {
 	a, b := make(other, 1), make(other, 1)
 	a <- meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -270,7 +270,7 @@ func deadlockScope(ctx context.Context) error {
 	return nil
 }
 
-// waitBackground has tasks wait with a ctx that no task is behind, while goroutines that they started do so for others.
+// waitBackground has tasks wait with context.Background, while goroutines that they started do the same for other tasks.
 func waitBackground(ctx context.Context) error {
 	ch := make(chan int)
 	receive := func(context.Context) error {

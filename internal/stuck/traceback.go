@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// A goroutine is what the runtime's traceback says about one. It comes another way than what the tree is made of, and it
-// has the state of each goroutine, so it tells whether a task is really stuck.
+// A goroutine is what the traceback of the runtime says about a goroutine. The tree is made of other data. The traceback has the state of each
+// goroutine, so it shows whether a task is really stuck.
 type goroutine struct {
 	state string                  // running, runnable, or what it waits for
-	funcs map[sourceLine][]string // the functions of this package that it is in, by their places: cgo puts two at one
+	funcs map[sourceLine][]string // the functions of this package that it is in, by line: with cgo two may have the same
 }
 
 // idle reports whether g waits, in the kernel or for another goroutine.
@@ -31,7 +31,7 @@ func traceback() []goroutine {
 	}
 }
 
-// parseTraceback reads what runtime.Stack writes: for each goroutine a line with its state, then two for each function.
+// parseTraceback parses what runtime.Stack writes: for each goroutine a line with its state, then two lines for each function.
 func parseTraceback(text string) []goroutine {
 	var all []goroutine
 	for block := range strings.SplitSeq(text, "\n\n") {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Await waits until a condition holds of whose changes nobody is notified. After a minute it fails the test.
+// Await polls until a condition holds that cannot be waited for in another way. After a minute it fails the test.
 func Await(t testing.TB, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !holds(); {
@@ -17,7 +17,7 @@ func Await(t testing.TB, holds func() bool) {
 	}
 }
 
-// FileNames returns the names of what is in a folder, sorted.
+// FileNames returns the names of the entries of a folder, sorted.
 func FileNames(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -24,10 +24,10 @@ type Need struct {
 	find func() error
 }
 
-// Find returns nil when the machine has it, and otherwise why not.
+// Find returns nil if the machine has it, and otherwise why not.
 func (n Need) Find() error { return n.find() }
 
-// Missing skips the rest of a test that needs it and has found why it is not there, or fails it in CI.
+// Missing skips the rest of a test that needs it, or fails the test in CI. err is the result of Find.
 func (n Need) Missing(t testing.TB, err error) {
 	t.Helper()
 	Missing(t, "no %s: %v", n.Name, err)
@@ -43,7 +43,7 @@ var (
 	VictoriaLogs = Need{"victoria-logs (MEANWHILE_VICTORIALOGS)", findVictoriaLogs}
 )
 
-// packages are those of Debian that have the programs which tests run.
+// packages are the programs that tests run, with the Debian package of each.
 var packages = map[string]string{
 	"curl": "curl", "logger": "bsdutils", "node": "nodejs", "pgbouncer": "pgbouncer", "python3": "python3", "redis-cli": "redis-tools",
 	"redis-server": "redis-server", "rsyslogd": "rsyslog", "ruby": "ruby", "sh": "dash", "systemd-analyze": "systemd",
@@ -61,13 +61,13 @@ func PostgresURL() string {
 func PostgresDatabase(name string) string {
 	u, err := url.Parse(PostgresURL())
 	if err != nil {
-		return PostgresURL() + " dbname=" + name // words instead of a URL
+		return PostgresURL() + " dbname=" + name // keywords and values instead of a URL
 	}
 	u.Path = "/" + name
 	return u.String()
 }
 
-// NATSAddress is that of the server that tests use.
+// NATSAddress is the address of the server that tests use.
 const NATSAddress = "127.0.0.1:4222"
 
 // InitDBPath returns the path of the initdb of the newest PostgreSQL that Debian has installed.
@@ -90,12 +90,12 @@ func newest(pattern string) (string, error) {
 // answerTime is how long a server of this machine may take to answer.
 const answerTime = 5 * time.Second
 
-// findPostgreSQL begins a session as its protocol does (https://www.postgresql.org/docs/current/protocol-flow.html), so that a server that
-// does not let the user in is found missing. It does not try a password: a server whose URL has one counts as there when it answers.
+// findPostgreSQL starts a session (https://www.postgresql.org/docs/current/protocol-flow.html), so that a server which rejects the user counts as
+// missing. It does not try a password: a server whose URL has one counts as present if it answers.
 func findPostgreSQL() error {
 	where, err := url.Parse(PostgresURL())
 	if err != nil || where.Host == "" {
-		return nil // of a form that only a client understands; the tests will see
+		return nil // only a client can parse this form; the tests will find out
 	}
 	port := where.Port()
 	if port == "" {
@@ -127,7 +127,7 @@ func findPostgreSQL() error {
 	return nil
 }
 
-// findNATS reads the line with which a server begins.
+// findNATS reads the first line that a server sends.
 func findNATS() error {
 	conn, err := dial(NATSAddress)
 	if err != nil {
@@ -164,8 +164,7 @@ func findVictoriaLogs() error {
 	return nil
 }
 
-// Program returns the path of a program, which is in PATH or among those that Debian has for root. Without it the test is
-// missing something.
+// Program returns the path of a program, which is in PATH or in /usr/sbin. Without the program it skips the test, or fails it in CI: see [Missing].
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	if _, listed := packages[name]; !listed {
@@ -185,8 +184,8 @@ func findProgram(name string) (path string, err error) {
 	return path, err
 }
 
-// Pprof builds what go tool pprof runs, and returns its path. With go tool pprof itself, which takes no flags of the compiler, a run of the tests
-// that has some would compile most of the standard library once more.
+// Pprof builds the program that go tool pprof runs, and returns its path. go tool pprof itself accepts no compiler flags: in a test run that has
+// some, it would compile most of the standard library once more.
 func Pprof(t testing.TB) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "pprof.exe")
@@ -196,7 +195,7 @@ func Pprof(t testing.TB) (path string) {
 	return path
 }
 
-// NeedExact skips the rest of a test of what can be known only where it is known which goroutine runs which task.
+// NeedExact skips the rest of a test that needs to know which goroutine runs which task, where that is not known exactly.
 func NeedExact(t testing.TB) {
 	t.Helper()
 	if !goroutine.Exact {

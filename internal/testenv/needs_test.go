@@ -23,14 +23,14 @@ func TestProgram(t *testing.T) {
 	}
 	var path string
 	if got := ending(func(t testing.TB) { path = Program(t, "node") }); got != "" || path != want {
-		t.Errorf("it ended with %q and found %q", got, path)
+		t.Errorf("the test ended with %q and found %q", got, path)
 	}
 	if got := ending(func(t testing.TB) { Program(t, "go") }); !strings.HasPrefix(got, "failed: needs.go does not list") {
 		t.Errorf("a program that is not listed: got %q", got)
 	}
 }
 
-// startServer answers one connection, and returns the address.
+// startServer starts a server that answers one connection, and returns its address.
 func startServer(t *testing.T, answer func(conn net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -81,7 +81,7 @@ func TestFindPostgreSQL(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 			if want := "\x00\x03\x00\x00user\x00postgres\x00database\x00shop\x00\x00"; begun != want {
-				t.Errorf("it was sent %q, want %q", begun, want)
+				t.Errorf("the server received %q, want %q", begun, want)
 			}
 		})
 	}

@@ -2,5 +2,5 @@
 
 package testenv
 
-// UnderRace reports whether the race detector is on, with which pools forget at random: what counts allocations skips.
+// UnderRace reports whether the race detector is on. It makes pools drop items at random, so tests that count allocations skip.
 const UnderRace = true

@@ -11,17 +11,16 @@ import (
 
 const roleVariable = "MEANWHILE_TEST_ROLE"
 
-// A Role is the program of the tests, run once more as a process of a test, which may kill it. That runs TestRole alone, which
-// does what [RoleArgs] say and exits.
+// A Role is another process of the test binary, which a test may kill. It runs TestRole alone, which does what [RoleArgs] say and exits.
 type Role struct {
 	Cmd   *exec.Cmd
 	Lines chan string // that it has printed; closed when it has ended
 }
 
-// RoleArgs returns what [StartRole] was given in the process that started this one; nothing when a test does not run as a role.
+// RoleArgs returns the arguments of the call of [StartRole] that started this process; nothing in a test that does not run as a role.
 func RoleArgs() []string { return strings.Fields(os.Getenv(roleVariable)) }
 
-// StartRole starts a role, with arguments without spaces. It is killed when the test ends.
+// StartRole starts a role with arguments, which must not have spaces. It is killed when the test ends.
 func StartRole(t *testing.T, args ...string) *Role {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestRole$")
@@ -45,7 +44,7 @@ func StartRole(t *testing.T, args ...string) *Role {
 	return r
 }
 
-// Kill ends it, and returns the lines that nobody has waited for.
+// Kill kills the process, and returns the lines that no Wait has read.
 func (r *Role) Kill() (lines []string) {
 	_ = r.Cmd.Process.Kill()
 	for line := range r.Lines {
@@ -55,7 +54,7 @@ func (r *Role) Kill() (lines []string) {
 	return lines
 }
 
-// Wait waits for a line with a prefix, and returns what follows that.
+// Wait waits for a line with a prefix, and returns what follows the prefix.
 func (r *Role) Wait(t *testing.T, prefix string) string {
 	t.Helper()
 	timeout := time.After(time.Minute)

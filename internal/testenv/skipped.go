@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Skipped returns one line for a person which names the tests that skip on this machine and where it is written how to run them, or ""
-// when all of them run.
+// Skipped returns one line of text that names the tests that skip on this machine and where to read how to run them, or "" if all of them run.
 func Skipped() string {
 	var absent []string
 	for _, n := range []Need{PostgreSQL, NATS} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSkipped reports to a person at a terminal what go test does not: which tests skip on this machine. CI lists them by itself.
+// TestSkipped shows at a terminal what go test does not: which tests skip on this machine. CI lists them by itself.
 func TestSkipped(t *testing.T) {
 	line := Skipped()
 	if line == "" {

@@ -2,5 +2,5 @@
 
 package testenv
 
-// report does nothing where there is no terminal that belongs to a process.
+// report does nothing on systems where processes have no controlling terminal.
 func report(string) {}

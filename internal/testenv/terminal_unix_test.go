@@ -15,8 +15,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// report writes a line to the terminal that the process belongs to, if there is one. It neither stops a job in the background, whose writes a
-// terminal may refuse with SIGTTOU, nor waits for a terminal that is held.
+// report writes a line to the controlling terminal of the process, if there is one. It neither stops a background job, whose writes a terminal may
+// refuse with SIGTTOU, nor waits for a terminal whose output is stopped.
 func report(line string) {
 	signal.Ignore(syscall.SIGTTOU)
 	defer signal.Reset(syscall.SIGTTOU)
@@ -25,12 +25,12 @@ func report(line string) {
 		return
 	}
 	defer f.Close()
-	_ = f.SetWriteDeadline(time.Now().Add(time.Second)) // of a terminal that has none, O_NONBLOCK is enough
+	_ = f.SetWriteDeadline(time.Now().Add(time.Second)) // a terminal without deadlines needs only O_NONBLOCK
 	_, _ = f.WriteString(line + "\n")
 }
 
-// inTerminal runs a script of sh in a terminal of its own, where PostgreSQL is missing, and returns what that shows until the script has
-// ended. The keys are pressed before; $TESTS are those of this package.
+// inTerminal runs a shell script in a new terminal, without PostgreSQL, and returns what the terminal shows until the script has ended. The keys are
+// pressed before; $TESTS is the test binary of this package.
 func inTerminal(t *testing.T, keys, script string) string {
 	t.Helper()
 	sh := Program(t, "sh")
@@ -52,7 +52,7 @@ func inTerminal(t *testing.T, keys, script string) string {
 		t.Fatal(err)
 	}
 	shown := make(chan string, 1)
-	go func() { // a script that ends closes the terminal, and with that ends this
+	go func() { // ends with the script, which closes the terminal
 		var all bytes.Buffer
 		_, _ = all.ReadFrom(ours)
 		shown <- all.String()
@@ -65,7 +65,7 @@ func inTerminal(t *testing.T, keys, script string) string {
 	return <-shown
 }
 
-// runSkipped runs the test that reports, and keeps its output.
+// runSkipped runs TestSkipped with its output in a file.
 const runSkipped = `"$TESTS" -test.run='^TestSkipped$' >file 2>&1`
 
 func TestSkippedIsReportedInATerminal(t *testing.T) {
@@ -94,7 +94,7 @@ func TestSkippedIsReportedInATerminal(t *testing.T) {
 	}
 }
 
-// TestSkippedWhereATerminalIsHeld ends although nobody sees the line, since Ctrl-S was pressed.
+// TestSkippedWhereATerminalIsHeld: the test ends although Ctrl-S has stopped the output of the terminal.
 func TestSkippedWhereATerminalIsHeld(t *testing.T) {
 	LongTest(t)
 	t.Chdir(t.TempDir())
@@ -104,7 +104,7 @@ func TestSkippedWhereATerminalIsHeld(t *testing.T) {
 	}
 }
 
-// Without a terminal nothing is shown: the line is the reason for which the test skips.
+// TestSkippedWithoutATerminal: without a terminal, the line is only shown as the reason why the test skips.
 func TestSkippedWithoutATerminal(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestSkipped$", "-test.v")
 	cmd.Env = append(os.Environ(), "MEANWHILE_POSTGRES=postgres://postgres@127.0.0.1:1/", "MEANWHILE_CI=")

@@ -1,7 +1,8 @@
 // Package testenv is for tests that need something which not every machine has: a server, a program, a file, time.
 //
-// Without it such a test skips, which go test shows with -v or -json alone; so the tests of this package write one line about it to the
-// terminal, if there is one. With MEANWHILE_CI=1 in the environment it fails, so that CI shows all of them to pass.
+// Without it such a test skips, which go test shows only with -v or -json; so the tests of this package write one line about it to the terminal, if
+// there is one. With MEANWHILE_CI=1 in the environment the test fails instead, so that CI shows all of them to pass. Tests that take long always skip
+// unless MEANWHILE_LONG=1 is set.
 package testenv
 
 import (
@@ -13,10 +14,10 @@ import (
 	"testing"
 )
 
-// Long reports whether the tests that take long are wanted, with MEANWHILE_LONG=1 in the environment, as in CI.
+// Long reports whether to run the tests that take long: with MEANWHILE_LONG=1 in the environment, as in CI.
 func Long() bool { return os.Getenv("MEANWHILE_LONG") == "1" }
 
-// Rounds returns how often a test repeats what it does: a few times, or many when the tests that take long are wanted.
+// Rounds returns how often a test repeats what it does: a few times, or many if the tests that take long run.
 func Rounds(few, many int) int {
 	if Long() {
 		return many
@@ -24,7 +25,7 @@ func Rounds(few, many int) int {
 	return few
 }
 
-// LongTest skips the rest of a test that takes long, unless those are wanted.
+// LongTest skips the rest of a test that takes long, unless [Long] is true.
 func LongTest(t testing.TB) {
 	t.Helper()
 	if !Long() {
@@ -41,8 +42,8 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// FewerChecks has rapid check each law n times instead of a hundred, unless the tests that take long are wanted or the flag -rapid.checks
-// says otherwise. The TestMain of a package whose laws take seconds calls it.
+// FewerChecks makes rapid check each law n times instead of a hundred, unless [Long] is true or the flag -rapid.checks says otherwise. The TestMain
+// of a package whose laws take seconds calls it.
 func FewerChecks(n int) {
 	if Long() {
 		return
@@ -50,9 +51,8 @@ func FewerChecks(n int) {
 	setDefault("rapid.checks", n)
 }
 
-// DefaultSignals has the processes that this one starts do at HUP, INT and QUIT what the system does by default; a TestMain
-// calls it. Whoever started the tests may ignore these signals, as nohup(1) and a shell's background jobs do, and a process
-// inherits that, but not what this one catches.
+// DefaultSignals gives child processes the default handling of SIGHUP, SIGINT and SIGQUIT; a TestMain calls it. Whoever started the tests may ignore
+// these signals, as nohup(1) and background jobs of a shell do. A child process inherits ignored signals, but not those that this process catches.
 func DefaultSignals() {
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
 		if signal.Ignored(sig) {
@@ -61,8 +61,8 @@ func DefaultSignals() {
 	}
 }
 
-// Parallel lets up to n tests that call t.Parallel run at once, unless the flag -parallel says otherwise. The TestMain of a package whose
-// tests mostly wait calls it: by default they are as many as there are processors.
+// Parallel lets up to n tests that call t.Parallel run at once, unless the flag -parallel says otherwise. The TestMain of a package whose tests
+// mostly wait calls it: the default is the number of processors.
 func Parallel(n int) { setDefault("test.parallel", n) }
 
 // setDefault sets a flag that the command line leaves out.
@@ -76,6 +76,6 @@ func setDefault(name string, n int) {
 		return
 	}
 	if err := flag.Set(name, strconv.Itoa(n)); err != nil {
-		panic(err) // it is no test, or it has no laws
+		panic(err) // no such flag: not in a test, or without rapid
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A recorder is a test of which is known how it ended.
+// A recorder records how a test ended.
 type recorder struct {
 	testing.TB
 	ended string
@@ -28,7 +28,7 @@ func (r *recorder) end(how string) {
 	runtime.Goexit()
 }
 
-// ending returns how a test ends that does something.
+// ending returns how a test ends that calls do.
 func ending(do func(t testing.TB)) string {
 	r, done := new(recorder), make(chan struct{})
 	go func() {

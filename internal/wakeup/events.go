@@ -1,4 +1,4 @@
-// Package wakeup wakes the callers of a store that wait for jobs in queues: once for each event since their last wait.
+// Package wakeup wakes the callers of a store that wait for jobs in queues. A caller that waits again also gets events that happened in between.
 package wakeup
 
 import "slices"
@@ -10,7 +10,7 @@ const (
 	mostMarks  = 1_000  // callers of one set
 )
 
-// Events are numbered events of queues. The zero value is ready to use. A mutex of the caller's guards them, and the waiters that Wait returns.
+// Events are numbered events of queues. The zero value is ready to use. The caller must guard them, and the waiters that Wait returns, with a mutex.
 type Events struct {
 	last    uint64
 	all     uint64            // the last event of every queue

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// news waits for queues as a call does that finds news at once or goes away.
+// news reports whether a call that waits for queues finds news at once.
 func (e *Events) news(queues ...string) bool {
 	w := e.Wait(queues)
 	defer w.End()
@@ -44,13 +44,13 @@ func TestNewsComeOnce(t *testing.T) {
 	}
 }
 
-// Two that wait for the same queues at once each have their own news.
+// TestEachWaiterHasTheNews: two waiters for the same queues at once each have their own news.
 func TestEachWaiterHasTheNews(t *testing.T) {
 	var e Events
 	a, b := e.Wait([]string{"q"}), e.Wait([]string{"q"})
 	e.Notify("q")
 	if !a.News() || a.News() || !b.News() {
-		t.Error("one of two waiters has no news, or the first has them twice")
+		t.Error("one of two waiters has no news, or the first has the same news twice")
 	}
 	a.End()
 	e.Notify("q")
@@ -73,14 +73,14 @@ func TestWakeClosesTheChannel(t *testing.T) {
 		changed := e.Changed()
 		select {
 		case <-changed:
-			t.Fatalf("%d: it is closed before", i)
+			t.Fatalf("%d: the channel is closed before", i)
 		default:
 		}
 		wake()
 		select {
 		case <-changed:
 		default:
-			t.Errorf("%d: it is not closed", i)
+			t.Errorf("%d: the channel is not closed", i)
 		}
 	}
 }

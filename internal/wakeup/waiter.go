@@ -19,7 +19,7 @@ func (e *Events) Wait(queues []string) *Waiter {
 	return &Waiter{events: e, queues: queues, set: set, mark: e.borrow(set)}
 }
 
-// News reports whether there was an event that no waiter for these queues knows of. From then on this one does.
+// News reports whether there was an event that this waiter does not know of yet. From then on it knows of it.
 func (w *Waiter) News() bool {
 	if w.events.newest(w.queues) <= w.mark {
 		return false
@@ -28,5 +28,5 @@ func (w *Waiter) News() bool {
 	return true
 }
 
-// End keeps what the waiter knows, for the next one for the same queues.
+// End keeps what the waiter knows for the next waiter for the same queues.
 func (w *Waiter) End() { w.events.keep(w.set, w.mark) }

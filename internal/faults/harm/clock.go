@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A Clock is that of processes whose programs were built by [Go] and that have Env in their environment. It begins right. What
-// jumps is what [time.Now] says, but for its monotonic part; the times of files are the system's.
+// A Clock is the clock of processes whose programs were built by [Go] and that have Env in their environment. It starts out correct. Only the date
+// that [time.Now] returns jumps; its monotonic part and the times of files stay correct.
 type Clock struct {
 	file  *os.File
-	until time.Time // it is wrong
+	until time.Time // when the last jump ends
 }
 
-// NewClock returns one that is told by a file, which it makes.
+// NewClock returns a clock that is controlled by a file, which it creates at path.
 func NewClock(path string) (*Clock, error) {
 	file, err := os.Create(path)
 	if err == nil {
@@ -30,11 +30,11 @@ func NewClock(path string) (*Clock, error) {
 	return &Clock{file: file}, nil
 }
 
-// Env is to be in the environment of the processes.
+// Env returns the environment variable that the processes need.
 func (c *Clock) Env() string { return "MEANWHILE_FAULTS_CLOCK=" + c.file.Name() }
 
-// Jump has the clock be wrong by so much, in whole seconds, for a while, and then right again, however busy the machine is. It
-// fails with [ErrNothing] while the clock is wrong already: nobody could tell for how long.
+// Jump makes the clock wrong by a number of whole seconds for a while. Then the clock is correct again, however busy the machine is. It fails with
+// [ErrNothing] while the clock is already wrong: it would be unclear for how long.
 func (c *Clock) Jump(by, length time.Duration) error {
 	now := Now()
 	if now.Before(c.until) {
@@ -43,7 +43,7 @@ func (c *Clock) Jump(by, length time.Duration) error {
 	return c.set(by, now.Add(length))
 }
 
-// Reset has the clock be right again at once.
+// Reset makes the clock correct again at once.
 func (c *Clock) Reset() error { return c.set(0, time.Unix(0, 0)) }
 
 func (c *Clock) set(by time.Duration, until time.Time) error {
@@ -56,14 +56,14 @@ func (c *Clock) set(by time.Duration, until time.Time) error {
 	return nil
 }
 
-// DrawJump draws by how much a clock is wrong: hours or a year, ahead or back, or so much that it is before 1970.
+// DrawJump draws by how much a clock is wrong: some hours, or a year and some hours, ahead or back, or so far back that the date is before 1970.
 func DrawJump(r *rand.Rand) time.Duration {
 	const year = 366 * 24 * time.Hour
 	hours := time.Duration(1+r.IntN(48)) * time.Hour
 	return []time.Duration{hours, year + hours, -hours, -year - hours, -time.Duration(Now().UnixNano()) - hours}[r.IntN(5)]
 }
 
-// Now returns the time by the system's clock, also in a process whose own one is wrong.
+// Now returns the time of the system clock, also in a process whose own [Clock] is wrong.
 func Now() time.Time {
 	var now syscall.Timeval
 	if err := syscall.Gettimeofday(&now); err != nil {

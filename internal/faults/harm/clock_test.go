@@ -18,7 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// TestClockJumps builds a program with the local toolchain, and has its clock jump while it runs and before it begins.
+// TestClockJumps builds a program with the local toolchain, and makes its clock jump while it runs and before it starts.
 func TestClockJumps(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -34,14 +34,14 @@ func TestClockJumps(t *testing.T) {
 	running := startProgram(t, program, c)
 	running.check(0)
 	for _, by := range []time.Duration{time.Hour, -366 * 24 * time.Hour, -60 * 366 * 24 * time.Hour} {
-		c.until = time.Time{} // however long the one before was to be
+		c.until = time.Time{} // the previous jump ends now
 		if err := c.Jump(by, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		running.check(by)
 		startProgram(t, program, c).check(by)
 		if err := c.Jump(by, time.Hour); !errors.Is(err, ErrNothing) {
-			t.Errorf("a wrong clock jumps: %v", err)
+			t.Errorf("Jump of a wrong clock = %v, want ErrNothing", err)
 		}
 	}
 	c.until = time.Time{}
@@ -80,7 +80,7 @@ func startProgram(t *testing.T, program string, c *Clock) *clockProgram {
 	return &clockProgram{t, in, bufio.NewReader(out)}
 }
 
-// check asks what the clock says; it is to be wrong by so much. What has passed is to be right all the same.
+// check asks the program for its time, which must be wrong by so much. The durations that it has measured must be correct nevertheless.
 func (p *clockProgram) check(by time.Duration) {
 	p.t.Helper()
 	before := time.Now()
@@ -100,7 +100,7 @@ func (p *clockProgram) check(by time.Duration) {
 	}
 	for _, d := range append(passed[:], time.Hour-left) {
 		if d < 0 || d > time.Minute {
-			p.t.Errorf("with a clock that is wrong by %v, %v have passed", by, d)
+			p.t.Errorf("with a clock that is wrong by %v, the program measured %v, want between zero and a minute", by, d)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestDrawJump(t *testing.T) {
 		case by <= -time.Hour:
 			back++
 		default:
-			t.Errorf("got %v, which is hardly a jump", by)
+			t.Errorf("got %v, want an hour or more in either direction", by)
 		}
 	}
 	if ahead == 0 || back == 0 || before1970 == 0 {
@@ -132,7 +132,7 @@ func TestNow(t *testing.T) {
 	}
 }
 
-// TestChanges makes two of one file, and sees what the program does then.
+// TestChanges applies two changes to one file and checks what the program prints.
 func TestChanges(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -162,7 +162,7 @@ func TestBuildsGoOneAfterTheOther(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := lock(ctx, cache); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("two build at once: %v", err)
+		t.Errorf("lock while it is held = %v, want a timeout", err)
 	}
 	unlock()
 	if unlock, err = lock(t.Context(), cache); err != nil {

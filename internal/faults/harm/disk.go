@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// A Disk is a small file system, which can be filled up.
+// A Disk is a small file system that can be filled.
 type Disk struct {
 	Folder  string
-	CanFill bool // it can be filled: it is mounted
+	CanFill bool // a file system is mounted at Folder
 }
 
-// NewDisk makes one of so many bytes in a folder; without the right to mount it is just the folder, which is never full.
+// NewDisk creates folder and mounts a file system of size bytes there. Without the right to mount, the disk is just the folder, which is never full.
 func NewDisk(folder string, size int, g *Guard) (*Disk, error) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func NewDisk(folder string, size int, g *Guard) (*Disk, error) {
 
 func (d *Disk) filler() string { return filepath.Join(d.Folder, "filler") }
 
-// Fill takes all the room that is left.
+// Fill uses up all free space.
 func (d *Disk) Fill() error {
 	file, err := os.Create(d.filler())
 	if err != nil {
@@ -51,7 +51,7 @@ func (d *Disk) Fill() error {
 	return nil
 }
 
-// Free gives the room back.
+// Free frees the space that Fill has used.
 func (d *Disk) Free() error {
 	if err := os.Remove(d.filler()); err != nil {
 		return fmt.Errorf("free the disk: %w", err)
@@ -59,7 +59,7 @@ func (d *Disk) Free() error {
 	return nil
 }
 
-// Faults fill it, if that can be.
+// Faults returns the fault that fills the disk, or none if it cannot be filled.
 func (d *Disk) Faults() []Fault {
 	if !d.CanFill {
 		return nil

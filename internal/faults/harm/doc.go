@@ -1,4 +1,3 @@
-// Package harm is what the fault programs break things with, and what cleans up after them: processes that are started again, a
-// proxy that cuts and holds up connections, a disk that can be full, clocks that jump, a guard that leaves nothing behind, also
-// when the program is killed.
+// Package harm has what the fault programs use to break things and to clean up: processes that are restarted, a proxy that cuts and holds up
+// connections, a disk that can be filled, clocks that jump, and a guard that cleans up even when the program is killed.
 package harm

@@ -13,24 +13,24 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A Fault is something that breaks, now and then.
+// A Fault is something to break at random times.
 type Fault struct {
 	Name   string
-	Weight int // how often beside the others
+	Weight int // how often it is drawn, relative to the other faults
 	Inject func(ctx context.Context, r *rand.Rand) (Repair, error)
 }
 
-// A Repair undoes a fault, some time after. The zero value is for what needs none.
+// A Repair undoes a fault after some time. The zero value is for a fault that need not be undone.
 type Repair struct {
 	After time.Duration
 	Undo  func(ctx context.Context) error
 }
 
-// ErrNothing says that there was nothing to break, as does [os.ErrProcessDone].
+// ErrNothing is the error of a fault that found nothing to break. [os.ErrProcessDone] means the same.
 var ErrNothing = errors.New("there is nothing to break")
 
-// Break breaks things for a while, one after the other or some at once, never the same thing twice at once, with a pause in between
-// on average. It calls count with the name of each that began. When it returns, all of them are undone.
+// Break injects faults for a while, one after the other or several at once, but never the same fault twice at once. pause is the average time between
+// two faults. It calls count with the name of each injected fault. When it returns, all faults are undone.
 func Break(ctx context.Context, r *rand.Rand, faults []Fault, length, pause time.Duration, count func(name string)) error {
 	repaired := make(chan string, len(faults))
 	active := map[string]bool{}
@@ -59,7 +59,7 @@ func Break(ctx context.Context, r *rand.Rand, faults []Fault, length, pause time
 			}
 			active[f.Name] = true
 			meanwhile.Go(ctx, func(ctx context.Context) error {
-				_ = meanwhile.Sleep(ctx, repair.After) // cut short, it is mended all the same
+				_ = meanwhile.Sleep(ctx, repair.After) // if this is canceled, the fault is undone at once
 				if err := repair.Undo(ctx); err != nil && !nothing(err) {
 					return fmt.Errorf("mend %s: %w", f.Name, err)
 				}
@@ -73,7 +73,7 @@ func Break(ctx context.Context, r *rand.Rand, faults []Fault, length, pause time
 
 func nothing(err error) bool { return errors.Is(err, ErrNothing) || errors.Is(err, os.ErrProcessDone) }
 
-// draw draws one by its weight; none of none.
+// draw draws a fault by weight, or nil if there are none.
 func draw(r *rand.Rand, faults []Fault) *Fault {
 	total := 0
 	for i := range faults {

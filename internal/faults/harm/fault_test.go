@@ -18,7 +18,7 @@ func TestBreak(t *testing.T) {
 		began, active := map[string]int{}, 0
 		slow := func(context.Context, *rand.Rand) (Repair, error) {
 			if active++; active > 1 {
-				t.Error("it breaks what is broken")
+				t.Error("a fault was injected again before it was undone")
 			}
 			return Repair{After: 5 * time.Second, Undo: func(context.Context) error {
 				active--
@@ -38,7 +38,7 @@ func TestBreak(t *testing.T) {
 			t.Error(err)
 		}
 		if active != 0 {
-			t.Error("something is not mended")
+			t.Error("a fault was not undone")
 		}
 		if len(began) != 2 || began["slow"] < 3 || began["quick"] < 50 {
 			t.Errorf("got %v", began)

@@ -16,8 +16,8 @@ import (
 	"syscall"
 )
 
-// A Guard is a process that cleans up: it is told what there is before it comes to be, and removes it when the program ends,
-// also when that is killed.
+// A Guard is a process that cleans up after the program. The program reports mounts and servers to it before they exist, and folders and processes
+// right after; the guard removes them when the program ends, also when it is killed.
 type Guard struct {
 	mu  sync.Mutex
 	cmd *exec.Cmd
@@ -25,16 +25,16 @@ type Guard struct {
 	err strings.Builder
 }
 
-// The words that a guard understands, each with one argument.
+// The words of a report, each with one argument.
 const (
 	HasFolder  = "folder"  // to be removed
 	HasMount   = "mount"   // to be unmounted
-	HasServer  = "server"  // the ID of its process is in the file postmaster.pid of the folder
+	HasServer  = "server"  // to be stopped; the ID of its process is in the file postmaster.pid of the folder
 	HasProcess = "process" // to be killed
-	HasEnded   = "ended"   // a process
+	HasEnded   = "ended"   // a process, which needs no cleanup any more
 )
 
-// StartGuard starts one: this program with the arguments -role guard, for which it calls [GuardUntil].
+// StartGuard starts a guard: this program with the arguments -role guard, which must then call [GuardUntil].
 func StartGuard() (*Guard, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -52,7 +52,7 @@ func StartGuard() (*Guard, error) {
 	return g, nil
 }
 
-// Report says what there is, or is not any more.
+// Report reports something to clean up, or with [HasEnded] that a process has ended.
 func (g *Guard) Report(word, what string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -62,7 +62,7 @@ func (g *Guard) Report(word, what string) error {
 	return nil
 }
 
-// End has the guard clean up and waits until it has.
+// End makes the guard clean up, and waits until it has.
 func (g *Guard) End() error {
 	err := errors.Join(g.in.Close(), g.cmd.Wait())
 	if err != nil {
@@ -71,7 +71,7 @@ func (g *Guard) End() error {
 	return nil
 }
 
-// GuardUntil is the guard's process: it reads what there is until the end of in, and then cleans up.
+// GuardUntil is what the process of the guard runs: it reads reports until the end of in, and then cleans up.
 func GuardUntil(in io.Reader) error {
 	var things [][2]string
 	lines := bufio.NewScanner(in)

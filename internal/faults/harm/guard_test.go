@@ -42,13 +42,13 @@ func TestGuardCleansUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the folder is there: %v", err)
+		t.Errorf("the folder was not removed: %v", err)
 	}
 	if _ = left.Wait(); left.ProcessState.String() != "signal: killed" {
-		t.Errorf("the process that was left ended with %v", left.ProcessState)
+		t.Errorf("the process that was not reported as ended: got %v, want signal: killed", left.ProcessState)
 	}
 	if err := ended.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Errorf("a process that is not the guard's any more: %v", err)
+		t.Errorf("the guard killed a process that was reported as ended: %v", err)
 	}
 	_ = ended.Wait()
 }
@@ -61,7 +61,7 @@ func TestGuardSaysWhatItCannot(t *testing.T) {
 	}
 }
 
-// A server that has ended is gone also while nobody has asked how it did.
+// TestGuardEndsAServer: a server that has ended counts as gone even before its parent has waited for it.
 func TestGuardEndsAServer(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -81,6 +81,6 @@ func TestGuardEndsAServer(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it has not ended: %v", err)
+		t.Errorf("the server has not ended: %v", err)
 	}
 }

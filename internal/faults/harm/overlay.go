@@ -20,11 +20,11 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A Change is of the source of a program that is to be broken: in a file of a package, one text becomes another.
+// A Change replaces one text by another in a file of a package, to build a program with a defect.
 type Change struct{ Package, File, Old, New string }
 
-// Go runs the go command, build or test -c, so that the [Clock] of what it builds of this module can jump, and with more changes. What they need is
-// made of the sources that are built, in a folder, and no source is touched.
+// Go runs the go command, build or test -c, with changes, and such that the [Clock] of the packages of this module can jump in the built program. It
+// writes the changed files to a new folder inside folder and leaves the sources as they are.
 func Go(ctx context.Context, folder string, changes []Change, command []string, packages ...string) error {
 	folder, err := os.MkdirTemp(folder, "overlay-*")
 	if err != nil {
@@ -60,13 +60,14 @@ func Go(ctx context.Context, folder string, changes []Change, command []string, 
 	return err
 }
 
-// An overlay says which files the go command reads instead of others: see go help build.
+// An overlay lists the files that the go command reads instead of others: see go help build.
 type overlay struct {
 	folder  string
 	Replace map[string]string
 }
 
-// asked is how a package asks for the time, and asking, behind its package clause, is what has it ask package jump.
+// asked matches the functions of package time that read the clock, and clause the package clause. asking, inserted behind that clause, imports
+// package jump instead.
 var (
 	asked  = regexp.MustCompile(`\btime\.(Now|Since|Until)\b`)
 	clause = regexp.MustCompile(`(?m)^package \w+`)
@@ -74,8 +75,8 @@ var (
 
 const asking = `; import meanwhilejump "github.com/meanwhile-go/meanwhile/internal/faults/harm/jump"`
 
-// haveClockJump has the packages of this module, among those that are built, ask for the time of a clock that can jump. The others keep theirs: for
-// a clock in package time the standard library and each module would be compiled anew.
+// haveClockJump makes those packages of this module that are built read a clock that can jump. Other packages keep their clock: if package time
+// itself were changed, the standard library and each module would be compiled again.
 func (o *overlay) haveClockJump(ctx context.Context, command string, packages []string) error {
 	list := []string{"list", "-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{range .GoFiles}}{{$.Dir}}{{"\t"}}{{.}}{{"\n"}}{{end}}{{end}}{{end}}`}
 	if command == "test" {
@@ -87,9 +88,9 @@ func (o *overlay) haveClockJump(ctx context.Context, command string, packages []
 	}
 	files := strings.Split(out, "\n")
 	slices.Sort(files)
-	for _, file := range slices.Compact(files) { // a package and the one that its tests are in have the same
+	for _, file := range slices.Compact(files) { // a package and its test variant list the same files
 		dir, name, _ := strings.Cut(file, "\t")
-		if filepath.Base(dir) == "jump" || filepath.IsAbs(name) { // which go test has generated
+		if filepath.Base(dir) == "jump" || filepath.IsAbs(name) { // the absolute path of a file that go test has generated
 			continue
 		}
 		path := filepath.Join(dir, name)
@@ -104,7 +105,7 @@ func (o *overlay) haveClockJump(ctx context.Context, command string, packages []
 		if at := clause.FindIndex(text); at != nil {
 			text = slices.Insert(text, at[1], []byte(asking)...)
 		}
-		// For a file that used package time for nothing else, or names it in a comment alone.
+		// These lines are for a file that used package time for nothing else, or that mentions it only in a comment.
 		if err := o.put(path, append(text, "\nvar _ time.Time\nvar _ = meanwhilejump.Now\n"...)); err != nil {
 			return err
 		}
@@ -112,8 +113,8 @@ func (o *overlay) haveClockJump(ctx context.Context, command string, packages []
 	return nil
 }
 
-// lock waits until nobody else builds with the same cache, a folder, in whatever process: of two that build at once each would compile all that has changed, since neither
-// finds what the other has not done yet.
+// lock waits until no other process builds with the same cache, which is a folder. Two builds at once would both compile all changed packages, since
+// neither finds what the other has not finished.
 func lock(ctx context.Context, cache string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(cache, "meanwhile-harm.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -149,14 +150,14 @@ func (o *overlay) packageDir(ctx context.Context, name string) (string, error) {
 	return o.run(ctx, "list", "-f", "{{.Dir}}", name)
 }
 
-// change replaces a text, which has to be there, and once.
+// change replaces c.Old, which must occur exactly once in the file.
 func (o *overlay) change(ctx context.Context, c Change) error {
 	dir, err := o.packageDir(ctx, c.Package)
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(dir, c.File)
-	text, err := os.ReadFile(cmp.Or(o.Replace[path], path)) // it may be changed already
+	text, err := os.ReadFile(cmp.Or(o.Replace[path], path)) // the file may have been changed already
 	if err != nil {
 		return err
 	}

@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Whoever asks the system for any port gets one above these, on Linux from 32768 on, elsewhere from 49152 on.
+// The ports that FreePort returns. The system assigns ephemeral ports above these: from 32768 on Linux, from 49152 elsewhere.
 const firstPort, ports = 20_000, 10_000
 
 var nextPort atomic.Uint32
 
 func init() { nextPort.Store(rand.Uint32N(ports)) }
 
-// FreePort returns a port of this machine on which nobody listens, another one each time. A server may listen there later, and
-// again after it has ended: the system gives it to nobody else meanwhile, and on Linux neither does FreePort in another process while this one lives.
+// FreePort returns a port of this machine on which nobody listens, a different one each time. A server may listen there later, and again after a
+// restart: the system assigns the port to nobody else, and on Linux neither does FreePort in another process while this process lives.
 func FreePort() (int, error) {
 	for range ports {
 		port := int(firstPort + nextPort.Add(1)%ports)
@@ -32,18 +32,18 @@ func FreePort() (int, error) {
 	return 0, errors.New("there is no free port")
 }
 
-// listens reports whether somebody listens on a port. It asks by connecting: had it listened itself, a process that is started just then
-// would have a copy of its socket, and keep the port until it runs its own program.
+// listens reports whether somebody listens on a port. It tries to connect. If it tried to listen, a process that is started at that moment would
+// inherit its socket, and occupy the port until it executes its own program.
 func listens(port int) bool {
 	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), 5*time.Second)
 	if err == nil {
 		_ = conn.Close()
 		return true
 	}
-	return errors.Is(err, os.ErrDeadlineExceeded) // for somebody who listens and does not accept
+	return errors.Is(err, os.ErrDeadlineExceeded) // somebody listens and does not accept
 }
 
-// reserved are sockets without a file, one for each port of this process, which end with it.
+// reserved are abstract Unix sockets, one for each port of this process. They disappear when the process ends.
 var reserved struct {
 	sync.Mutex
 	sockets []net.Listener

@@ -31,14 +31,14 @@ func TestFreePort(t *testing.T) {
 			t.Errorf("port %d counts as free while somebody listens there", port)
 		}
 		if seen[port] {
-			t.Errorf("port %d is given twice", port)
+			t.Errorf("FreePort returned port %d twice", port)
 		}
 		seen[port] = true
-		nextPort.Add(ports - 1) // the same is next, on which somebody listens now
+		nextPort.Add(ports - 1) // the next candidate is the same port, on which somebody listens now
 	}
 }
 
-// TestFreePortBesideProcesses: it is free also while processes are started, which have copies of what is open just then.
+// TestFreePortBesideProcesses: a port is free even while processes are started, which inherit what is open at that moment.
 func TestFreePortBesideProcesses(t *testing.T) {
 	t.Parallel()
 	done, ended := make(chan struct{}), make(chan struct{})
@@ -67,7 +67,7 @@ func TestFreePortBesideProcesses(t *testing.T) {
 	}
 }
 
-// TestFreePortOfAnotherProcess: a port that another process was given is not given again.
+// TestFreePortOfAnotherProcess: a port that FreePort returned in another process cannot be reserved until that process ends.
 func TestFreePortOfAnotherProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("ports are reserved on Linux only")
@@ -90,19 +90,19 @@ func TestFreePortOfAnotherProcess(t *testing.T) {
 		_, _ = fmt.Sscanf(lines.Text(), "given %d", &given)
 	}
 	if given == 0 || reserve(given) {
-		t.Errorf("port %d of another process is given again", given)
+		t.Errorf("port %d of another process can be reserved", given)
 	}
-	in.Close() // it ends
+	in.Close() // the other process ends
 	_, _ = io.Copy(io.Discard, out)
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
 	if !reserve(given) {
-		t.Errorf("port %d of a process that has ended is not given again", given)
+		t.Errorf("port %d of a process that has ended cannot be reserved", given)
 	}
 }
 
-// TestGivePort is the other process.
+// TestGivePort is the other process of TestFreePortOfAnotherProcess.
 func TestGivePort(t *testing.T) {
 	if os.Getenv("MEANWHILE_GIVE_PORT") == "" {
 		return

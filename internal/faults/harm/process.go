@@ -19,37 +19,37 @@ import (
 )
 
 const (
-	stopLimit = 2 * time.Minute // for a process to end after it was told to
-	lastWords = 4 << 10         // bytes of what it has said, for a violation
+	stopLimit = 2 * time.Minute // for a process to end after SIGTERM
+	lastWords = 4 << 10         // bytes of its output that a violation quotes
 )
 
 var errOver = errors.New("the run is over")
 
-// A Process is started again whenever it has ended. It is a group of its own.
+// A Process is a child process that is restarted whenever it ends. It has its own process group.
 type Process struct {
 	Name     string
-	Command  func(name string, n int) []string // of its nth start, which has a name of its own
-	Env      []string                          // besides that of the program
+	Command  func(name string, n int) []string // of the nth start, which has its own name
+	Env      []string                          // added to the environment of this program
 	Clock    *Clock                            // nil for one that never jumps
-	Folder   string                            // of the files of what it says
+	Folder   string                            // of the files with its output
 	PIDFile  string                            // of one that can replace itself, see Replace
 	Seed     uint64                            // of the pauses between its starts
 	Guard    *Guard
-	Violated func(format string, args ...any) // told when it has not ended as it should
-	MayEnd   func(*os.ProcessState) bool      // so by itself; nil for never
+	Violated func(format string, args ...any) // called when it did not end as it should
+	MayEnd   func(*os.ProcessState) bool      // whether it may end like this by itself; nil for never
 
-	replacing sync.RWMutex // held while it replaces itself: nothing else happens to it then
+	replacing sync.RWMutex // locked while it replaces itself: other signals wait until then
 
 	mu       sync.Mutex
 	running  *os.Process
-	group    int // of it and of those that take its place
+	group    int // of it and of the processes that replace it
 	starts   int
-	signaled time.Time // when the process that runs was told to end
-	killed   bool      // by the program
-	replaced bool      // the process that runs was told to replace itself
+	signaled time.Time // when SIGTERM was sent to the running process
+	killed   bool      // by this program
+	replaced bool      // the running process was sent the signal to replace itself
 }
 
-// Run starts the process again and again until ctx is canceled; then it has it end in order.
+// Run starts the process again and again until ctx is canceled, and then terminates it.
 func (p *Process) Run(ctx context.Context) error {
 	r := rand.New(rand.NewPCG(p.Seed, 0))
 	for ctx.Err() == nil {
@@ -63,7 +63,7 @@ func (p *Process) Run(ctx context.Context) error {
 	return nil
 }
 
-// End has the processes that tasks run end in order, and waits for them.
+// End cancels tasks that run processes, and waits until the processes have ended.
 func End(ctx context.Context, tasks ...*meanwhile.Task[struct{}]) error {
 	for _, t := range tasks {
 		t.Cancel(errOver)
@@ -77,11 +77,11 @@ func End(ctx context.Context, tasks ...*meanwhile.Task[struct{}]) error {
 	return errors.Join(errs...)
 }
 
-// Once starts the process, and waits until it has ended.
+// Once starts the process and waits until it has ended.
 func (p *Process) Once(ctx context.Context) error {
 	p.starts++
 	name := p.Name + "." + strconv.Itoa(p.starts)
-	// A file, since a process that replaces this one has it too, and a pipe would end with this one.
+	// The output goes to a file, which a process that replaces this one inherits too; a pipe would end with this process.
 	said, err := os.Create(filepath.Join(p.Folder, name+".stderr"))
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (p *Process) Once(ctx context.Context) error {
 	return nil
 }
 
-// follow waits until a process has ended, and those that take its place, and returns how the last one did.
+// follow waits until process and all processes that replace it have ended, and returns the state of the last one.
 func (p *Process) follow(process *os.Process) (*os.ProcessState, error) {
 	for {
 		pid := strconv.Itoa(process.Pid)
@@ -124,7 +124,7 @@ func (p *Process) follow(process *os.Process) (*os.ProcessState, error) {
 			return nil, err
 		}
 		p.mu.Lock()
-		if p.running != process && !p.signaled.IsZero() { // it was the one before that was
+		if p.running != process && !p.signaled.IsZero() { // SIGTERM was sent to the previous process
 			_ = process.Signal(syscall.SIGTERM)
 		}
 		p.running = process
@@ -142,7 +142,8 @@ func (p *Process) follow(process *os.Process) (*os.ProcessState, error) {
 	}
 }
 
-// end has the process end in order, until it is over. One that does not is made to say what it waits for.
+// end terminates the process, unless over is canceled first. A process that does not end in time gets SIGQUIT, so that it prints what it waits for,
+// and then SIGKILL.
 func (p *Process) end(over context.Context) {
 	_ = p.Signal(syscall.SIGTERM)
 	if meanwhile.Sleep(over, stopLimit) != nil {
@@ -159,7 +160,7 @@ func (p *Process) end(over context.Context) {
 	}
 }
 
-// judge says whether a process ended as it should: killed by the program, in order because it was told to, or as it may.
+// judge reports a violation unless the process ended as it should: killed by this program, in order after SIGTERM, or as MayEnd allows.
 func (p *Process) judge(name string, state *os.ProcessState, said string) {
 	asked := !p.signaled.IsZero()
 	switch {
@@ -173,15 +174,15 @@ func (p *Process) judge(name string, state *os.ProcessState, said string) {
 	}
 }
 
-// EndedBy reports whether a process was ended by a signal.
+// EndedBy reports whether a process was ended by the signal s.
 func EndedBy(state *os.ProcessState, s syscall.Signal) bool {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == s
 }
 
-// Signal sends one to the process that runs. It is told to end only once: the second time would not be in order.
+// Signal sends s to the running process. It sends SIGTERM only once, since after a second one the process would not end in order.
 func (p *Process) Signal(s syscall.Signal) error {
-	if s != syscall.SIGCONT { // which helps, if anything
+	if s != syscall.SIGCONT { // which can only help
 		p.replacing.RLock()
 		defer p.replacing.RUnlock()
 	}
@@ -201,7 +202,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return p.running.Signal(s)
 }
 
-// tail returns the end of what a process has said.
+// tail returns the end of the output of a process.
 func tail(name string) string {
 	text, _ := os.ReadFile(name)
 	return string(text[max(len(text)-lastWords, 0):])

@@ -17,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// shell makes a process that runs a script, and returns it with what it is found to have violated.
+// shell returns a process that runs a script, and the violations that it has reported.
 func shell(t *testing.T, script string) (*Process, *[]string) {
 	t.Helper()
 	var violations []string
@@ -29,12 +29,12 @@ func shell(t *testing.T, script string) (*Process, *[]string) {
 	}, &violations
 }
 
-// Nobody listens to what a guard is told.
+// A nobody discards reports to a guard.
 type nobody struct{ io.Writer }
 
 func (nobody) Close() error { return nil }
 
-// soon does something again and again until it can be done.
+// soon repeats do while its error says that there is nothing to break yet.
 func soon(ctx context.Context, do func() error) error {
 	for {
 		err := do()
@@ -70,7 +70,7 @@ func TestProcessIsStartedAgainUntilItIsToldToEnd(t *testing.T) {
 			return err
 		}
 		if n := <-starts; n != 3 {
-			t.Errorf("start %d comes third", n)
+			t.Errorf("got start %d, want 3", n)
 		}
 		return End(ctx, run)
 	})
@@ -78,7 +78,7 @@ func TestProcessIsStartedAgainUntilItIsToldToEnd(t *testing.T) {
 		t.Errorf("got %v, violations %q", err, *violations)
 	}
 	if err := p.Signal(syscall.SIGKILL); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("the process is there: %v", err)
+		t.Errorf("the process has not ended: %v", err)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestHowAProcessMayEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		may    func(*os.ProcessState) bool
-		want   string // "" for as it should
+		want   string // the violation; "" for none
 	}{
 		"by itself":            {"echo $0, start $1; exit 3", nil, "shell.1 ended by itself, with exit status 3: shell.1, start 1\n"},
 		"in order, untold":     {"exit 0", nil, "shell.1 ended by itself, with exit status 0: "},
@@ -110,7 +110,7 @@ func TestHowAProcessMayEnd(t *testing.T) {
 	}
 }
 
-// replaceable is a script for a process that starts another one at USR2, which writes down its ID, and ends then.
+// replaceable is the script of a process that at SIGUSR2 starts another process, waits until that has written its ID to the PID file, and ends.
 const replaceable = `
 	trap 'sh -c "$2" "$0" "$1" "$2" & while [ "$(cat "$1")" != $! ]; do sleep 0.01; done; exit 0' USR2
 	echo $$ >"$1.new"; mv "$1.new" "$1"
@@ -137,7 +137,7 @@ func TestProcessReplacesItself(t *testing.T) {
 			}
 		}
 		if len(starts) != 0 {
-			t.Error("it has not replaced itself, it was started again")
+			t.Error("the process did not replace itself but was restarted")
 		}
 		if err := soon(ctx, func() error { return p.KillReplacing(ctx, 0) }); err != nil {
 			return err

@@ -13,20 +13,20 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A Proxy stands between the processes and a server, and cuts or holds up their connections.
+// A Proxy is between the processes and a server, and cuts or holds up their connections.
 type Proxy struct {
 	listener net.Listener
 	upstream string
 
 	mu      sync.Mutex
 	links   map[*link]struct{}
-	resumed chan struct{} // closed when what is held up may go on; nil when nothing is
+	resumed chan struct{} // closed when held data may be forwarded; nil if nothing is held up
 }
 
 // A link is a connection through the proxy.
 type link struct{ client, server *net.TCPConn }
 
-// NewProxy returns one on a port of its own, for the server at an address.
+// NewProxy returns a proxy for the server at the address upstream. It listens on a port of its own.
 func NewProxy(upstream string) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -35,10 +35,10 @@ func NewProxy(upstream string) (*Proxy, error) {
 	return &Proxy{listener: l, upstream: upstream, links: map[*link]struct{}{}}, nil
 }
 
-// Port returns its port.
+// Port returns the port that the proxy listens on.
 func (p *Proxy) Port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-// Serve passes connections on until ctx is canceled.
+// Serve forwards connections until ctx is canceled.
 func (p *Proxy) Serve(ctx context.Context) error {
 	unhook := context.AfterFunc(ctx, func() {
 		p.listener.Close()
@@ -62,7 +62,7 @@ func (p *Proxy) Serve(ctx context.Context) error {
 	}, meanwhile.Name("proxy"))
 }
 
-// pass passes on what comes from both ends of a connection, until one of them ends it.
+// pass forwards data in both directions of a connection until one end closes it.
 func (p *Proxy) pass(ctx context.Context, client *net.TCPConn) {
 	defer client.Close()
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", p.upstream)
@@ -88,7 +88,7 @@ func (p *Proxy) pass(ctx context.Context, client *net.TCPConn) {
 	})
 }
 
-// copy passes on one direction. When it ends, so does the connection.
+// copy forwards one direction. When it returns, the connection is closed.
 func (p *Proxy) copy(ctx context.Context, k *link, from, to *net.TCPConn) error {
 	defer k.client.Close()
 	defer k.server.Close()
@@ -104,12 +104,12 @@ func (p *Proxy) copy(ctx context.Context, k *link, from, to *net.TCPConn) error 
 			}
 		}
 		if err != nil {
-			return nil // ended, or cut: one as good as the other
+			return nil // closed or cut, which makes no difference here
 		}
 	}
 }
 
-// free waits while everything is held up.
+// free waits while the traffic is held up.
 func (p *Proxy) free(ctx context.Context) error {
 	p.mu.Lock()
 	held := p.resumed
@@ -125,7 +125,7 @@ func (p *Proxy) free(ctx context.Context) error {
 	}
 }
 
-// Hold keeps what is sent from arriving, in both directions, until Release.
+// Hold holds up all data, in both directions, until Release.
 func (p *Proxy) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +134,7 @@ func (p *Proxy) Hold() {
 	}
 }
 
-// Release lets go what is held up.
+// Release forwards what was held up.
 func (p *Proxy) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,12 +144,12 @@ func (p *Proxy) Release() {
 	}
 }
 
-// CutSome cuts about every third connection, in order or by a reset, and returns how many.
+// CutSome closes about a third of the connections, either in order or with a reset, and returns how many.
 func (p *Proxy) CutSome(r *rand.Rand) int {
 	return p.cut(func() bool { return r.IntN(3) == 0 }, r.IntN(2) == 0)
 }
 
-// Faults cut some connections, and hold up all.
+// Faults returns two faults: some connections are cut, and all traffic is held up.
 func (p *Proxy) Faults() []Fault {
 	return []Fault{
 		{Name: "connections cut", Weight: 4, Inject: func(_ context.Context, r *rand.Rand) (Repair, error) {

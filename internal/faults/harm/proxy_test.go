@@ -16,7 +16,7 @@ import (
 
 var errEnough = errors.New("enough")
 
-// echo answers each line with the same.
+// echo starts a server that answers each line with the same line, and returns its address.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,7 +72,7 @@ func TestProxy(t *testing.T) {
 		fmt.Fprintln(c, "held")
 		_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 		if _, err := answers.Peek(1); err == nil {
-			t.Error("an answer came while all was held up")
+			t.Error("an answer arrived while traffic was held up")
 		}
 		p.Release()
 		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -84,7 +84,7 @@ func TestProxy(t *testing.T) {
 			t.Errorf("%d connections were cut, want 1", n)
 		}
 		if err := say("cut"); err == nil {
-			t.Error("a connection that was cut goes on")
+			t.Error("a connection that was cut still works")
 		}
 		serving.Cancel(errEnough)
 		_, err = serving.Wait(ctx)

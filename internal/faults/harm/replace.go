@@ -14,8 +14,8 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// Replace has the process replace itself, and waits until it has. Its program does so at USR2 when it is there, which it says by
-// its PID file, and this program adopts who takes its place: see [Adopt].
+// Replace makes the process replace itself, and waits until it has. The program does so at SIGUSR2 once it is ready, which its PID file shows. This
+// program becomes the parent of the process that takes its place: see [BecomeSubreaper].
 func (p *Process) Replace(ctx context.Context) error {
 	p.replacing.Lock()
 	defer p.replacing.Unlock()
@@ -33,7 +33,7 @@ func (p *Process) Replace(ctx context.Context) error {
 	return nil
 }
 
-// KillReplacing kills the process some time after it was told to replace itself, with the one that takes its place.
+// KillReplacing makes the process begin to replace itself, and kills it after some time, together with the process that takes its place.
 func (p *Process) KillReplacing(ctx context.Context, after time.Duration) error {
 	p.replacing.Lock()
 	defer p.replacing.Unlock()
@@ -58,7 +58,7 @@ func (p *Process) KillReplacing(ctx context.Context, after time.Duration) error 
 	return nil
 }
 
-// beginReplacing tells the process that runs to replace itself, and returns it.
+// beginReplacing sends the running process the signal to replace itself, and returns that process.
 func (p *Process) beginReplacing() (before *os.Process, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,11 +69,11 @@ func (p *Process) beginReplacing() (before *os.Process, err error) {
 		return nil, ErrNothing // it is not ready yet
 	}
 	p.replaced = true
-	_ = before.Signal(syscall.SIGCONT) // one that is stopped would not
+	_ = before.Signal(syscall.SIGCONT) // a stopped process would not react
 	return before, before.Signal(syscall.SIGUSR2)
 }
 
-// await waits until something is so, which is asked with the lock held, and reports whether it was in time.
+// await waits up to stopLimit until so, which it calls with the lock held, returns true, and reports whether it did.
 func (p *Process) await(ctx context.Context, so func() bool) (bool, error) {
 	for begun := time.Now(); time.Since(begun) < stopLimit; {
 		p.mu.Lock()
@@ -89,7 +89,7 @@ func (p *Process) await(ctx context.Context, so func() bool) (bool, error) {
 	return false, nil
 }
 
-// next returns the process that has taken the place of one that ended, or nil.
+// next returns the process that has replaced one that ended, or nil.
 func (p *Process) next(ended *os.ProcessState) (*os.Process, error) {
 	p.mu.Lock()
 	replaced := p.replaced && ended.Success()

@@ -18,7 +18,7 @@ import (
 
 const goneLimit = 120 * time.Second
 
-// killServer ends the server of a data folder, if it runs; its processes end with the first one.
+// killServer ends the PostgreSQL server of a data folder, if it runs. Its other processes end with its first one.
 func killServer(folder string) error {
 	file := filepath.Join(folder, "postmaster.pid")
 	text, err := os.ReadFile(file)
@@ -39,8 +39,8 @@ func killServer(folder string) error {
 	return waitGone(file, pid)
 }
 
-// waitGone waits until a server has ended, which removes its file then. Its process is nobody's child, and may be on the list for
-// ever: not every container has a first process that asks how others ended.
+// waitGone waits until a server has ended, which then removes its file. Its process is no child of this one and may remain a zombie forever: not
+// every container has an init process that waits for orphans.
 func waitGone(file string, pid int) error {
 	for begun := time.Now(); time.Since(begun) < goneLimit; {
 		_, err := os.Stat(file)

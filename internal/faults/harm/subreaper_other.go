@@ -4,5 +4,5 @@ package harm
 
 import "errors"
 
-// BecomeSubreaper would make this program the parent of processes whose own one ends before them. Only Linux can.
+// BecomeSubreaper fails: only on Linux can a program become the parent of descendants whose own parent ends before them.
 func BecomeSubreaper() error { return errors.ErrUnsupported }

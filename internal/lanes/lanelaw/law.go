@@ -1,4 +1,4 @@
-// Package lanelaw tests that what processes know of limit keys is what their database says.
+// Package lanelaw tests that what processes know of limit keys matches their database.
 package lanelaw
 
 import (
@@ -11,17 +11,18 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A Database is an empty one, with tables, that processes share.
+// A Database is an empty database with tables, which processes share.
 type Database struct {
 	Open   func() (job.Store, error) // as another process
-	Fail   func(on bool) error       // while it is on, claims of some jobs fail when these have been taken
-	Forget func() error              // loses the log of changes, as if it were too long ago
+	Fail   func(on bool) error       // while it is on, claims of some jobs fail after they have taken these
+	Forget func() error              // loses the log of changes, as if it were too old
 
-	// Late inserts jobs in a transaction, calls meanwhile, and commits or rolls it back. It is nil where nothing else is written meanwhile.
+	// Late inserts jobs in a transaction, calls meanwhile, and commits or rolls it back. It is nil for a database that allows no other writes during
+	// that.
 	Late func(jobs []*job.Job, meanwhile func(), commit bool) error
 }
 
-// law are two stores of one database, as two processes have them, and what they have claimed.
+// A law has two stores of one database, as two processes have them, and the jobs that they have claimed.
 type law struct {
 	*rapid.T
 	db     Database
@@ -30,7 +31,8 @@ type law struct {
 	limits job.Limits
 }
 
-// Check has two processes do anything to jobs with limit keys: what each of them knows is what the database says, and no job that may start is left.
+// Check lets two processes do anything to jobs with limit keys. What each of them knows must match the database, and no job that may start is left
+// over.
 func Check(t *testing.T, fresh func(t *rapid.T) Database) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := &law{T: rt, db: fresh(rt)}
@@ -97,7 +99,7 @@ func (l *law) insert(n int) {
 	l.must(err)
 }
 
-// disturb does what has a process know less, or nothing: it is rarer than the rest.
+// disturb makes a process lose what it knows, or changes limits, or does nothing, so that this is rarer than the other actions.
 func (l *law) disturb() {
 	switch rapid.IntRange(0, 7).Draw(l.T, "disturbed") {
 	case 0:
@@ -113,7 +115,7 @@ func (l *law) disturb() {
 	}
 }
 
-// late has jobs that are inserted in a transaction which ends after others have claimed.
+// late inserts jobs in a transaction that ends only after other claims and inserts.
 func (l *law) late() {
 	l.must(l.db.Late(l.jobs(2), func() {
 		l.claim()
@@ -157,7 +159,7 @@ func (l *law) settle() {
 	})
 }
 
-// throttle has an upstream of a key say that there are too many.
+// throttle settles a job as throttled by the upstream of its key.
 func (l *law) throttle() {
 	l.settleSome(min(1, len(l.held)), func(j *job.Job) job.Outcome {
 		j.State = job.Queued
@@ -208,10 +210,10 @@ func (l *law) apply() {
 	l.must(err)
 }
 
-// fail has a claim fail after it has taken jobs: none of it counts.
+// fail makes a claim fail after it has taken jobs, which must have no effect.
 func (l *law) fail() {
 	l.must(l.db.Fail(true))
-	_, _ = l.tryClaim(l.any(), 40, nil) // it succeeds where none that is due is to fail
+	_, _ = l.tryClaim(l.any(), 40, nil) // it succeeds if no due job makes it fail
 	l.must(l.db.Fail(false))
 }
 
@@ -227,13 +229,13 @@ func (l *law) check() {
 	}
 }
 
-// drain claims until nothing may start, and finds no key that has jobs due and fewer running than may.
+// drain claims until no job may start, and checks that no key has due jobs while fewer of its jobs run than may.
 func (l *law) drain() {
 	if l.limits.EachKey.Starts.N > 0 {
 		l.limits = job.Limits{}
 		l.must(l.stores[0].SetLimits(l.Context(), job.DefaultQueue, l.limits))
 	}
-	time.Sleep(2 * time.Millisecond) // what was delayed by one is due
+	time.Sleep(2 * time.Millisecond) // jobs that were delayed by 1 ms are due
 	for empty := 0; empty < 2; {
 		for i := range l.stores {
 			if len(l.claimFrom(i, 7, nil)) > 0 {

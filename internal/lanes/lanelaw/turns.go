@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// CheckTurns has two processes that know of some keys claim by turns: no key has another turn before all have had theirs, whichever process claims.
+// CheckTurns lets two processes that know of some keys claim in turns: no key has another turn before all have had theirs, whichever process claims.
 func CheckTurns(t *testing.T, a, b job.Store) {
 	const keys, rounds = 6, 4
 	for _, weight := range []int{1, 2} {
@@ -16,7 +16,7 @@ func CheckTurns(t *testing.T, a, b job.Store) {
 			t.Fatal(err)
 		}
 		insert(t, a, keys, rounds*weight)
-		for _, s := range []job.Store{a, b} { // which lets it know of the keys
+		for _, s := range []job.Store{a, b} { // after which it knows the keys
 			if got := claim(t, s, 1, "another"); len(got) != 0 {
 				t.Fatalf("claimed %d jobs, want none", len(got))
 			}
@@ -35,7 +35,7 @@ func CheckTurns(t *testing.T, a, b job.Store) {
 	}
 }
 
-// CheckForgotten has a process claim that forgets what it knows in between: each key has its turn.
+// CheckForgotten lets a process claim that forgets what it knows between its claims: each key still has its turn.
 func CheckForgotten(t *testing.T, s job.Store, forget func()) {
 	const keys, claims = 1000, 10
 	insert(t, s, keys, 2)
@@ -57,7 +57,7 @@ func CheckForgotten(t *testing.T, s job.Store, forget func()) {
 	}
 }
 
-// insert inserts so many jobs of each of so many keys.
+// insert inserts jobs with limit keys. keys is the number of keys, and each the number of jobs for each key.
 func insert(t *testing.T, s job.Store, keys, each int) {
 	t.Helper()
 	jobs := make([]*job.Job, keys*each)

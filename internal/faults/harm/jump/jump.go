@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package jump is the clock of the programs that [harm.Go] builds, which has the packages of this module read it instead of that of package time. Another process makes it
-// jump: see harm.Clock.
+// Package jump is the clock of programs that [harm.Go] builds. In these programs the packages of this module read it instead of package time. Another
+// process makes it jump: see harm.Clock.
 package jump
 
 import (
@@ -12,10 +12,10 @@ import (
 	"unsafe"
 )
 
-// A jump is by how many seconds the clock is wrong, and until when by a right one, in nanoseconds since 1970.
+// A jump is by how many seconds the clock is wrong, and until when, in nanoseconds since 1970 by a correct clock.
 type jump struct{ by, until atomic.Int64 }
 
-// given is in the file that the environment names.
+// given is the jump in the file that the environment variable names. The file is mapped into memory, so that other processes can change it.
 var given = func() *jump {
 	path := os.Getenv("MEANWHILE_FAULTS_CLOCK")
 	if path == "" {
@@ -33,7 +33,7 @@ var given = func() *jump {
 	return (*jump)(unsafe.Pointer(unsafe.SliceData(page)))
 }()
 
-// Now is what [time.Now] returns, with another date while the clock is wrong. Its monotonic part is always right.
+// Now is [time.Now] with another date while the clock is wrong. The monotonic part is always correct.
 func Now() time.Time {
 	now := time.Now()
 	if now.UnixNano() < given.until.Load() {
@@ -42,16 +42,16 @@ func Now() time.Time {
 	return now
 }
 
-// Since is what [time.Since] returns by this clock.
+// Since is [time.Since] by this clock.
 func Since(t time.Time) time.Duration { return Now().Sub(t) }
 
-// Until is what [time.Until] returns by this clock.
+// Until is [time.Until] by this clock.
 func Until(t time.Time) time.Duration { return t.Sub(Now()) }
 
-// withDate moves the date of a time, which has a monotonic part, by seconds, and not that part. Package time has nothing that does: this is by how
-// it keeps both, which is checked when a program starts.
+// withDate moves the date of t by seconds and keeps its monotonic part, which it must have. Package time has no function for this, so withDate
+// changes the internal representation of a time, which init checks when a program starts.
 func withDate(t time.Time, seconds int64) time.Time {
-	const shift = 30 // of the seconds in the first word, over the nanoseconds
+	const shift = 30 // of the seconds in the first word, above the nanoseconds
 	*(*uint64)(unsafe.Pointer(&t)) += uint64(seconds) << shift
 	return t
 }

@@ -1,4 +1,4 @@
-// Clock prints, for each line that it reads, what the clock says, and how long it has run.
+// Clock prints, for each line that it reads, the time of its clock, and how long it has been running.
 package main
 
 import (
