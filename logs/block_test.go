@@ -18,7 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// blocking returns a handler without a spool that waits up to a minute for room, and fills its memory.
+// blocking returns a handler without a spool that waits up to a minute for buffer space, and fills its memory.
 func blocking(t *testing.T, p *plug) (h *logs.Handler, filled int) {
 	t.Helper()
 	o := logs.SenderOptions{Spool: logs.SpoolOff, MemoryBytes: 4 << 10, OnError: func(error) {}}
@@ -48,7 +48,7 @@ func handle(ctx context.Context, h *logs.Handler, message string) error {
 	return h.Handle(ctx, slog.NewRecord(time.Now(), slog.LevelInfo, message+strings.Repeat("x", 100), 0))
 }
 
-// A call that finds no room waits as long as the option says, or its ctx lasts, and drops its record then.
+// A call that finds no buffer space waits as long as the option says, or until its ctx ends, and then drops its record.
 func TestHandlerBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := blocking(t, nil)
@@ -89,7 +89,7 @@ func TestHandlerBlocks(t *testing.T) {
 	})
 }
 
-// Calls that wait go on when there is room, and their records are kept, each goroutine's in order.
+// Calls that wait continue when there is buffer space, and their records are kept, each goroutine's in order.
 func TestHandlerBlocksUntilThereIsRoom(t *testing.T) {
 	const goroutines, each = 4, 20
 	synctest.Test(t, func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestHandlerBlocksUntilThereIsRoom(t *testing.T) {
 	})
 }
 
-// Close ends calls that wait for room.
+// Close ends calls that wait for buffer space.
 func TestHandlerBlocksUntilClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := blocking(t, nil)

@@ -41,7 +41,7 @@ type source interface {
 // An outFrame is a data frame in two parts.
 type outFrame struct {
 	head, payload []byte
-	batch         *outBatch // of which the parts are, or nil
+	batch         *outBatch // the batch that the parts are made of, or nil
 }
 
 // delivering connects and sends, and reconnects, until ctx is canceled or everything was sent after Close.

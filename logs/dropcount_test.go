@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDropReportLaw drops records from spool and memory, kills the client and starts the server anew at any time, which then may
-// know less than before: what the reports say is in the end what was dropped, but for what was dropped from memory since the count
-// was last saved.
+// TestDropReportLaw drops records from spool and memory, kills the client and restarts the server at any time, which may know less than
+// before then. In the end, the reports have all records that were dropped, except those dropped from memory since the count was last
+// saved.
 func TestDropReportLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		folder, err := os.MkdirTemp("", "spool")
@@ -121,7 +121,7 @@ func TestDropReportLaw(t *testing.T) {
 	})
 }
 
-// TestDropCountTorn reads a count of which only so much was written, or of which a byte is wrong: the state before counts.
+// TestDropCountTorn reads a count that was written only in part, or has a wrong byte: the state before it counts.
 func TestDropCountTorn(t *testing.T) {
 	id, dir := NewClient(), t.TempDir()
 	d := newDropCount(id, dir)

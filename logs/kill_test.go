@@ -26,7 +26,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// TestRole is no test: it is what the processes of tests run that are killed.
+// TestRole is not a test: it is run by processes that tests start and kill.
 func TestRole(t *testing.T) {
 	role := testenv.RoleArgs()
 	if len(role) == 0 {
@@ -45,7 +45,7 @@ func TestRole(t *testing.T) {
 	os.Exit(0)
 }
 
-// clientRole logs numbers, as fast as it goes, and prints up to which one everything is acknowledged.
+// clientRole logs numbers, as fast as it can, and prints up to which one everything is acknowledged.
 func clientRole(address, spool string) {
 	h, err := logs.NewHandler("tcp://"+address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{
 		Spool: spool, MemoryBytes: 256 << 10, Linger: time.Millisecond, OnError: func(error) {},
@@ -87,8 +87,8 @@ func dropperRole(address, spool string) {
 	select {}
 }
 
-// TestKilledClientsReportDrops kills clients that have dropped records, while the server is away, and then one that reports for them,
-// and the server, again and again: what is reported in the end is what was dropped.
+// TestKilledClientsReportDrops kills clients that have dropped records, while the server is unreachable, and then a client that reports
+// for them, and the server, again and again: in the end, all dropped records are reported.
 func TestKilledClientsReportDrops(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestKilledClientsReportDrops(t *testing.T) {
 	}
 }
 
-// mainRole logs a thousand numbers and waits for a signal, as a program does that knows nothing of Close.
+// mainRole logs a thousand numbers and waits for a signal, like a program that does not call Close.
 func mainRole(address, spool string) {
 	process.Main(func(ctx context.Context) error {
 		h, err := logs.NewHandler("tcp://"+address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{
@@ -153,8 +153,8 @@ func mainRole(address, spool string) {
 	})
 }
 
-// TestMainLosesNothing ends programs by a signal, with a server and without one: what they have logged is there, or in the
-// spool for the next one.
+// TestMainLosesNothing ends programs by a signal, with a server and without one: the records that they have logged are on the server, or
+// in the spool for the next program.
 func TestMainLosesNothing(t *testing.T) {
 	server, spool := newTestServer(t), filepath.Join(t.TempDir(), "spool")
 	end := func() logs.Client {
@@ -184,8 +184,8 @@ func TestMainLosesNothing(t *testing.T) {
 	server.wantAll(without, 1000)
 }
 
-// serverRole keeps a line for each record in a file, and syncs nothing: the process is killed, not the machine. A batch
-// that was cut by the kill is cut off at the beginning.
+// serverRole keeps a line for each record in a file, and syncs nothing: the process is killed, not the machine. A batch that is torn by
+// the kill is cut off at the start.
 func serverRole(address, path string) {
 	store, err := openLineStore(path)
 	if err != nil {

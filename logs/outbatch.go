@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	sealSize    = 256 << 10 // a batch is sent when it has so many bytes, or has waited for the linger
+	sealSize    = 256 << 10 // a batch is sent when it has this many bytes, or has lingered
 	firstRoom   = 16 << 10
-	keptBatches = 8 // whose room is used again
+	keptBatches = 8 // whose memory is used again
 )
 
 // An outBatch is a batch on its way out of this process.
@@ -20,17 +20,17 @@ type outBatch struct {
 	begun time.Time
 
 	once    sync.Once
-	head    []byte // the frame: this,
-	payload []byte // and this, which is the data or made of it
+	head    []byte // the first part of the frame
+	payload []byte // the second part: the data, or the compressed data
 
 	busy int  // how many read it at present; guarded by the sender's mutex, as is gone
-	gone bool // it is needed no more
+	gone bool // it is no longer needed
 }
 
-// size is what it counts for.
+// size returns the bytes that the batch counts for in limits.
 func (b *outBatch) size() int { return len(b.Data) }
 
-// Frame returns the two parts of the data frame. Many may call it at once.
+// frame returns the two parts of the data frame. It may be called concurrently.
 func (b *outBatch) frame(c *zstd.Encoder) (head, payload []byte) {
 	b.once.Do(func() {
 		compression := byte(logwire.CompressNone)
@@ -58,7 +58,7 @@ func (b *outBatch) add(record []byte, at int64) {
 	b.Count++
 }
 
-// renew makes it an empty batch that keeps its room.
+// renew returns an empty batch that uses the memory of b.
 func (b *outBatch) renew() *outBatch {
 	return &outBatch{Batch: Batch{Data: b.Data[:0]}, head: b.head[:0]}
 }

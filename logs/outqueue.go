@@ -12,11 +12,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
-// crowdedEvery is after how many records their callers give way, when memory is half full: goroutines that do nothing but
-// log would otherwise keep sender and spool from a processor.
+// crowdedEvery is the number of records after which a caller yields the processor, when memory is half full: goroutines that do nothing
+// but log would otherwise keep the sender and the spool from running.
 const crowdedEvery = 64
 
-// put takes an encoded record, or counts it as dropped.
+// put queues an encoded record, or counts it as dropped.
 func (s *Sender) put(service string, record []byte, at int64) error {
 	if service == "" || service == s.o.Service {
 		crowded, err := s.addToShard(record, at, true)
@@ -47,7 +47,7 @@ func (s *Sender) drop() {
 	cond.Signal(s.owed)
 }
 
-// wait takes an encoded record, and waits while there is no room for it, until end has a value or ctx is canceled.
+// wait queues an encoded record, and waits while there is no buffer space for it, until end has a value or ctx is canceled.
 func (s *Sender) wait(ctx context.Context, service string, record []byte, at int64, end <-chan time.Time) error {
 	for {
 		s.mu.Lock()
@@ -66,7 +66,7 @@ func (s *Sender) wait(ctx context.Context, service string, record []byte, at int
 	}
 }
 
-// waitFor is wait for a limited time. An error that is not ErrClosed is ErrFull, with what has ended the wait.
+// waitFor is wait for a limited time. An error other than ErrClosed is ErrFull, with the error that has ended the wait.
 func (s *Sender) waitFor(ctx context.Context, most time.Duration, record []byte, at int64) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -77,7 +77,7 @@ func (s *Sender) waitFor(ctx context.Context, most time.Duration, record []byte,
 	return fmt.Errorf("%w: %w", ErrFull, err)
 }
 
-// enqueue puts an encoded record behind all others that were taken before. The mutex is held.
+// enqueue appends an encoded record to all others that were accepted before. The mutex is held.
 func (s *Sender) enqueue(service string, record []byte, at int64) error {
 	if s.closed {
 		return ErrClosed
@@ -108,7 +108,7 @@ func (s *Sender) appendRecord(service string, record []byte, at int64) {
 	s.stats.Added++
 }
 
-// openBatch opens a batch.
+// openBatch opens a batch of a service. The mutex is held.
 func (s *Sender) openBatch(service string) *outBatch {
 	if n := len(s.free); n > 0 {
 		s.open, s.free = s.free[n-1], s.free[:n-1]
@@ -124,7 +124,7 @@ func (s *Sender) openBatch(service string) *outBatch {
 	return s.open
 }
 
-// seal gives the open batch its numbers and puts it behind the others.
+// seal assigns numbers to the open batch, and appends it to the sealed ones.
 func (s *Sender) seal() {
 	b := s.open
 	if b == nil {
@@ -151,20 +151,20 @@ func (s *Sender) forget(n int) {
 	s.sent = max(0, s.sent-n)
 }
 
-// reuse keeps the room of a batch that nobody needs.
+// reuse keeps the memory of a batch that is no longer needed.
 func (s *Sender) reuse(b *outBatch) {
 	if b.gone && b.busy == 0 && len(s.free) < keptBatches && cap(b.Data) <= 2*sealSize {
 		s.free = append(s.free, b.renew())
 	}
 }
 
-// broadcast wakes all who wait for a change.
+// broadcast wakes all goroutines that wait for a change.
 func (s *Sender) broadcast() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// putAway spools what is left after the tasks have ended.
+// putAway spools the records that are left when the tasks have ended.
 func (s *Sender) putAway() error {
 	s.mu.Lock()
 	s.countDrops()

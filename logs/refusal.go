@@ -2,12 +2,12 @@ package logs
 
 import "fmt"
 
-// A RefusalCode is why a server ends a connection.
+// A RefusalCode is the reason for which a server ends a connection.
 type RefusalCode byte
 
 // The reasons; docs/logs-protocol.md describes how a client reacts to each.
 const (
-	RefusedVersion     RefusalCode = iota + 1 // no protocol, or a version the server does not speak
+	RefusedVersion     RefusalCode = iota + 1 // another protocol, or a version that the server does not support
 	RefusedKey                                // the key is wrong or missing
 	RefusedFrame                              // a frame breaks the protocol
 	RefusedSuperseded                         // the same client has opened another connection

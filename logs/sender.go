@@ -72,7 +72,7 @@ type Sender struct {
 	id           Client
 	zstd         *zstd.Encoder // nil: nothing is compressed
 	spool        *spool        // nil: none
-	clockTrusted func() bool   // reports whether the clock is; asked before spools are dropped for their age
+	clockTrusted func() bool   // reports whether the clock can be trusted; asked before spools are dropped for their age
 	cancel       context.CancelCauseFunc
 	over         chan struct{} // closed when the tasks have ended
 	closeDone    chan struct{} // closed when Close is done
@@ -80,39 +80,39 @@ type Sender struct {
 	unregister func() // from process.AtExit
 
 	ready     chan struct{} // has a value when there may be more to send
-	spill     chan struct{} // and when the spool has something to do
-	rush      chan struct{} // and when somebody waits for a connection
-	connected chan struct{} // and when a connection was made, for those who take over abandoned spools
-	takenOver chan struct{} // closed when the server was brought, once, what dead processes had left
+	spill     chan struct{} // has a value when the spool has something to do
+	rush      chan struct{} // has a value when a caller waits for a connection
+	connected chan struct{} // has a value when a connection was made, for the task that takes over abandoned spools
+	takenOver chan struct{} // closed when the spools of dead processes were taken over once, with a connection
 	owed      chan struct{} // has a value when there may be something to report
 
-	drops    *dropCount    // that of the spool, when there is one
+	drops    *dropCount    // that of the spool, if there is one
 	reporter chan struct{} // has a value while reports are sent
 
 	shardSet
 
 	mu            sync.Mutex
 	collected     uint64                   // the ticket of the newest record that is not in a shard
-	spare         [shardCount]shardRecords // for what is in the shards, while that is collected
-	open          *outBatch                // takes records; nil for none
-	sealed        []*outBatch              // have their numbers, the oldest first; what is in the spool is older
-	sent          int                      // so many of them were sent on this connection
-	free          []*outBatch              // of which the room is used again
+	spare         [shardCount]shardRecords // receives the records of the shards while they are collected
+	open          *outBatch                // the batch to which records are added; nil for none
+	sealed        []*outBatch              // batches with numbers, the oldest first; those in the spool are older
+	sent          int                      // how many of sealed were sent on this connection
+	free          []*outBatch              // batches whose memory is used again
 	number        uint64                   // of the last sealed record
 	acked         uint64                   // up to which the server has all that was not dropped
 	inflight      []inFlightBatch          // sent on this connection, not acknowledged
 	inflightBytes int                      // bytes of it
-	hurry         bool                     // do not linger: somebody waits
+	hurry         bool                     // do not linger: a caller waits
 	closed        bool
 	online        bool          // there is a connection, and it was welcomed
-	trouble       error         // why the last attempt to have one ended; nil before the end of the first
-	changed       chan struct{} // closed and made anew when something was acknowledged, dropped, or went wrong
+	trouble       error         // why the last connection, or attempt to connect, ended; nil before the first has ended
+	changed       chan struct{} // closed and replaced when something was acknowledged, dropped, or went wrong
 	stats         SenderStats
 
 	errors errorReport
 }
 
-// A inFlightBatch is a batch on its way.
+// An inFlightBatch is a batch that was sent and is not acknowledged.
 type inFlightBatch struct {
 	last uint64
 	size int
@@ -120,8 +120,8 @@ type inFlightBatch struct {
 
 // SenderStats reports what a [Sender] has done.
 type SenderStats struct {
-	Added        int64  // records taken
-	Dropped      int64  // records not taken, or dropped from the spool, including that of an earlier process
+	Added        int64  // records accepted
+	Dropped      int64  // records not accepted, or dropped from the spool, including that of an earlier process
 	Acknowledged int64  // records the server has, as far as their numbers show
 	Memory       int    // bytes of records in memory
 	Spooled      int64  // bytes in the spool
@@ -188,7 +188,7 @@ func (o SenderOptions) withDefaults() SenderOptions {
 	return o
 }
 
-// openSpool takes the folder when there is one to take. It is made when something is written.
+// openSpool sets the spool, unless its folder cannot be determined. The folder is created when something is written.
 func (s *Sender) openSpool() {
 	folder := s.o.Spool
 	if folder == "" {
@@ -202,7 +202,7 @@ func (s *Sender) openSpool() {
 	s.spool = newSpool(folder, s.id, s.o.SpoolBytes)
 }
 
-// run is the life of the sender, as a tree of its own.
+// run runs the tasks of the sender, in a tree of their own.
 func (s *Sender) run(ctx context.Context) {
 	defer close(s.over)
 	_ = meanwhile.Supervise(ctx, func(ctx context.Context) error {
@@ -232,9 +232,9 @@ func (s *Sender) Stats() SenderStats {
 	return stats
 }
 
-// Add takes a record, without waiting. It copies the record; a zero time becomes the current time. An error means that the record
-// was dropped: ErrFull or ErrClosed. A service without a valid name goes to the server as it is, which stores the record under the
-// one that [RepairService] makes of it.
+// Add queues a record, without waiting. It copies the record; a zero time becomes the current time. An error means that the record was
+// dropped: ErrFull or ErrClosed. A service without a valid name goes to the server as it is, which stores the record under the one that
+// [RepairService] makes of it.
 func (s *Sender) Add(v *View) error {
 	e := newEncoding()
 	defer e.free()
@@ -242,7 +242,7 @@ func (s *Sender) Add(v *View) error {
 	return s.put(service, record, at)
 }
 
-// Send takes a record, and waits while there is no buffer space for it, until ctx is canceled. It is for callers that can block the
+// Send queues a record, and waits while there is no buffer space for it, until ctx is canceled. It is for callers that can block the
 // writer of the records (backpressure), such as the reader of a pipe.
 func (s *Sender) Send(ctx context.Context, v *View) error {
 	e := newEncoding()
@@ -251,7 +251,7 @@ func (s *Sender) Send(ctx context.Context, v *View) error {
 	return s.wait(ctx, service, record, at, nil)
 }
 
-// Flush returns when the server has acknowledged everything that was taken before the call, except records that were dropped because
+// Flush returns when the server has acknowledged everything that was accepted before the call, except records that were dropped because
 // memory and spool were full: that is not an error here, see Stats. If ctx is canceled first, a [*PendingError] says how much is not
 // acknowledged.
 func (s *Sender) Flush(ctx context.Context) error {
@@ -263,9 +263,9 @@ func (s *Sender) Flush(ctx context.Context) error {
 	return s.awaitSettled(ctx, n, func() bool { return false })
 }
 
-// Close sends what it can, until ctx is canceled or the server is found to be unreachable: the records it took, those that dead processes have left
-// in the spool's folder, and the reports of dropped records. The rest stays in the spool, and the next process with this folder sends it. An error
-// reports what could be neither sent nor spooled. Records that come after Close are dropped, and counted.
+// Close sends what it can, until ctx is canceled or the server is found to be unreachable: the records it accepted, those that dead
+// processes have left in the spool's folder, and the reports of dropped records. The rest stays in the spool, and the next process with
+// this folder sends it. An error reports what could be neither sent nor spooled. Records that come after Close are dropped, and counted.
 func (s *Sender) Close(ctx context.Context) error {
 	s.mu.Lock()
 	again := s.closed
@@ -273,7 +273,7 @@ func (s *Sender) Close(ctx context.Context) error {
 	s.seal()
 	s.closed = true
 	n := s.number
-	s.broadcast() // who waits for room gets none
+	s.broadcast() // callers that wait for buffer space get none
 	s.mu.Unlock()
 	cond.Signal(s.ready)
 	if again {
@@ -309,7 +309,8 @@ func (p *PendingError) Error() string {
 // Unwrap returns the cause.
 func (p *PendingError) Unwrap() error { return p.Cause }
 
-// awaitSettled waits until everything up to a number is acknowledged or dropped, or enough, called with the mutex, says so.
+// awaitSettled waits until everything up to a number is acknowledged or dropped, or until enough, which is called with the mutex held,
+// returns true.
 func (s *Sender) awaitSettled(ctx context.Context, n uint64, enough func() bool) error {
 	cond.Signal(s.rush)
 	for {

@@ -42,7 +42,7 @@ func newTestServer(t testing.TB) *testServer {
 	return s
 }
 
-// start serves until stop, which closes connections without a word, as a process does that is killed.
+// start serves until stop, which closes connections abruptly, like a killed process.
 func (s *testServer) start() {
 	s.t.Helper()
 	l, err := net.Listen("tcp", s.address)
@@ -92,7 +92,7 @@ func (s *testServer) sender(o logs.SenderOptions) *logs.Sender {
 		o.Spool = s.t.TempDir()
 	}
 	if o.OnError == nil {
-		o.OnError = func(err error) { s.t.Logf("told: %v", err) }
+		o.OnError = func(err error) { s.t.Logf("reported: %v", err) }
 	}
 	sender, err := logs.NewSender("tcp://"+s.address, &o)
 	if err != nil {
@@ -165,7 +165,7 @@ func TestSenderSends(t *testing.T) {
 	}
 }
 
-// TestSenderWithoutServer begins without a server; what is added goes to the spool, and to the server when it comes.
+// TestSenderWithoutServer starts without a server; records go to the spool, and to the server when it is started.
 func TestSenderWithoutServer(t *testing.T) {
 	t.Parallel()
 	server := newTestServer(t)
@@ -183,7 +183,7 @@ func TestSenderWithoutServer(t *testing.T) {
 	server.wantAll(s.Client(), 30_000)
 }
 
-// TestSenderKilledServer ends the server again and again, amid everything.
+// TestSenderKilledServer kills the server again and again, at any moment.
 func TestSenderKilledServer(t *testing.T) {
 	server := newTestServer(t)
 	s := server.sender(logs.SenderOptions{MemoryBytes: 256 << 10, Linger: -1})

@@ -47,8 +47,8 @@ func (o senderQueue) batch() (f outFrame, wait time.Duration, ok bool, err error
 		return f, 0, false, nil
 	}
 	if s.spool != nil {
-		// The mutex is held for the read of a frame, which comes from the page cache, as a rule. It is the price of that the
-		// order of spool and memory never depends on who comes first.
+		// The mutex is held while a frame is read, usually from the page cache. That is the price for an order of spool and memory that
+		// never depends on timing.
 		frame, last, err := s.spool.next(s.acked)
 		if err != nil {
 			s.errors.report(err)
@@ -78,14 +78,15 @@ func (o senderQueue) batch() (f outFrame, wait time.Duration, ok bool, err error
 	return f, 0, true, nil
 }
 
-// collectSome collects, and reports whether there is anything to send. Without, whoever hands over a record wakes the sender.
+// collectSome collects, and reports whether there is anything to send. If there is not, the next caller that adds a record wakes the
+// sender.
 func (s *Sender) collectSome() bool {
 	s.collect()
 	if s.sent < len(s.sealed) || s.open != nil {
 		return true
 	}
 	s.idle.Store(true)
-	s.collect() // what was handed over by somebody who has not seen that
+	s.collect() // records of callers that have not seen that
 	if s.sent < len(s.sealed) || s.open != nil {
 		s.idle.Store(false)
 		return true
@@ -114,7 +115,7 @@ func (o senderQueue) sent(f outFrame) {
 	}
 }
 
-// release is called when a batch was read by one who had made it busy.
+// release ends the use of a batch by a reader that has increased busy.
 func (s *Sender) release(b *outBatch) {
 	b.busy--
 	s.reuse(b)
@@ -127,7 +128,7 @@ func (o senderQueue) acknowledged(n uint64) {
 	cond.Signal(o.s.ready)
 }
 
-// settleUpTo forgets what the server has.
+// settleUpTo forgets the records up to a number, which the server has.
 func (s *Sender) settleUpTo(n uint64) {
 	s.acked = max(s.acked, min(n, s.number))
 	landed := 0

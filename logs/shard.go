@@ -7,23 +7,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
-// A sender's callers hand records over in shards, so that those on several processors do not wait for one lock. Each record has a
-// ticket, which is taken under the lock of its shard. The sender collects with the locks of all shards: what it gets is all that was
-// handed over up to then, and put in the order of the tickets it is in the order of every goroutine, whichever shards that came by.
-// Only then it gets its numbers.
+// A sender's callers add records to shards, so that callers on several processors do not wait for one lock. Each record has a ticket,
+// which is taken under the lock of its shard. The sender collects with the locks of all shards held: it gets all records that were added
+// up to then. Sorted by their tickets, they are in the order of every goroutine, whichever shards its records went through. Only then
+// they get their numbers.
 //
 // The mutex of the sender comes before those of shards.
 const (
 	shardCount  = 8
-	shardSize   = 64 << 10 // bytes, with which whoever adds to a shard collects, unless somebody else has the sender's mutex
+	shardSize   = 64 << 10 // bytes in a shard with which the caller collects, unless the sender's mutex is locked
 	shardLimit  = 256 << 10
 	shardCredit = 16 << 10
 )
 
-// A shardSet is what callers and sender share. What many processors write has a cache line of its own.
+// A shardSet is shared by callers and sender. Fields that many processors write have a cache line of their own.
 type shardSet struct {
 	_       [64]byte
-	tickets atomic.Uint64 // given
+	tickets atomic.Uint64 // how many were taken
 	_       [64]byte
 	used    atomic.Int64 // bytes of records in shards, open and sealed, and the credit of shards
 	_       [64]byte
@@ -33,7 +33,7 @@ type shardSet struct {
 	usual   sync.Pool // of *shard: a processor mostly gets the one it had before
 }
 
-// A shard has records that are not collected.
+// A shard has records that were not collected yet.
 type shard struct {
 	mu     sync.Mutex
 	closed bool
@@ -60,7 +60,7 @@ func (h *shardSet) prepare() {
 	h.usual.New = func() any { return &h.shards[h.next.Add(1)%shardCount] }
 }
 
-// admit reports whether there is room for n more bytes, and reserves it.
+// admit reports whether there is buffer space for n more bytes, and reserves it.
 func (s *Sender) admit(n int) bool {
 	if used := s.used.Load(); used > 0 && used+int64(n) > int64(s.o.MemoryBytes) {
 		return false // without a write, which others would have to wait for
@@ -72,7 +72,7 @@ func (s *Sender) admit(n int) bool {
 	return true
 }
 
-// admitTo is admit for a record of a shard, which reserves room for some at once, while there is much.
+// admitTo is admit for a record of a shard. While much space is free, it reserves space for several records at once.
 func (s *Sender) admitTo(sh *shard, n int) bool {
 	if n <= sh.credit {
 		sh.credit -= n
@@ -86,8 +86,8 @@ func (s *Sender) admitTo(sh *shard, n int) bool {
 	return s.admit(n)
 }
 
-// addToShard hands a record of the sender's service over. With drop, one that there is no room for counts as dropped. It reports whether the
-// caller is to give way.
+// addToShard adds a record of the sender's service to a shard. With drop, a record that is not accepted counts as dropped. It reports
+// whether the caller should yield the processor.
 func (s *Sender) addToShard(record []byte, at int64, drop bool) (crowded bool, err error) {
 	sh := s.usual.Get().(*shard)
 	sh.mu.Lock()
@@ -109,7 +109,7 @@ func (s *Sender) addToShard(record []byte, at int64, drop bool) (crowded bool, e
 	sh.mu.Unlock()
 	s.usual.Put(sh)
 	if err != nil {
-		if drop && dropped == 1 { // both see it, and begin to count anew
+		if drop && dropped == 1 { // the first one that countDrops has not seen: wake the tasks that call it
 			cond.Signal(s.owed)
 			cond.Signal(s.spill)
 		}
@@ -129,7 +129,7 @@ func (s *Sender) addToShard(record []byte, at int64, drop bool) (crowded bool, e
 	return crowded, nil
 }
 
-// countDrops counts what was dropped as it was handed over. The mutex is held.
+// countDrops counts the records that were dropped because of a full or closed shard. The mutex is held.
 func (s *Sender) countDrops() {
 	var n int64
 	for i := range s.shards {
@@ -145,14 +145,14 @@ func (s *Sender) countDrops() {
 	}
 }
 
-// collect puts what was handed over behind the other records, in the order of the tickets. The mutex is held.
+// collect appends the records of the shards to the others, in the order of their tickets. The mutex is held.
 func (s *Sender) collect() {
 	if s.tickets.Load() != s.collected {
 		s.collectAll(false)
 	}
 }
 
-// collectAll is collect. With end, nothing can be handed over any more.
+// collectAll is collect. With end, no record can be added to the shards any more.
 func (s *Sender) collectAll(end bool) {
 	for i := range s.shards {
 		s.shards[i].mu.Lock()

@@ -28,8 +28,8 @@ func newIdleHandler(t *testing.T) *Handler {
 	return h
 }
 
-// Whichever shards the records of one goroutine come by, they are in its order, and so are those of another service and those that
-// are collected in between.
+// The records of one goroutine stay in its order, whichever shards they go through, also those of another service and those that are
+// collected in between.
 func TestShardsKeepOrder(t *testing.T) {
 	h := newIdleHandler(t)
 	s := h.sender
@@ -75,7 +75,7 @@ func TestShardsKeepOrder(t *testing.T) {
 	}
 }
 
-// What is logged while the handler is closed is taken or refused, never lost in between.
+// A record that is logged while the handler is closed is accepted or refused, and never lost.
 func TestCloseRacesWithRecords(t *testing.T) {
 	for range testenv.Rounds(2, 20) {
 		h := newIdleHandler(t)
@@ -99,7 +99,7 @@ func TestCloseRacesWithRecords(t *testing.T) {
 		calls.Wait()
 		h.sender.mu.Lock() // before h.records collects
 		if left := h.sender.tickets.Load() - h.sender.collected; left > 0 {
-			t.Errorf("%d records were taken after the last collection, and nobody sends them", left)
+			t.Errorf("%d records were taken after the last collection, and are never sent", left)
 		}
 		h.sender.mu.Unlock()
 		if got := int64(len(h.records(t))); got != taken.Load() {
@@ -111,7 +111,8 @@ func TestCloseRacesWithRecords(t *testing.T) {
 	}
 }
 
-// What is logged after Close is refused by every shard, as the sender no longer sends: it would stay in memory and never arrive.
+// A record that is logged after Close is refused by every shard, since the sender no longer sends: it would stay in memory and never
+// arrive.
 func TestShardsAreClosed(t *testing.T) {
 	h := newIdleHandler(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,10 +9,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
-// spillEvery is how often records go to the spool while the server is away, and how often what went there is synced.
+// spillEvery is how often records are moved to the spool while the server is unreachable, and how often the spool is synced.
 const spillEvery = time.Second
 
-// spilling brings batches from memory to the spool: all while the server is away, the oldest when memory is half full.
+// spilling moves batches from memory to the spool: all while the server is unreachable, the oldest when memory is half full.
 func (s *Sender) spilling(ctx context.Context) error {
 	timer := time.NewTimer(spillEvery)
 	defer timer.Stop()
@@ -62,8 +62,8 @@ func (s *Sender) spilling(ctx context.Context) error {
 	}
 }
 
-// spillSome moves batches to the spool: all of them, or so many that memory is a quarter full; but at once no more than one of its
-// files is to have, since it drops whole files.
+// spillSome moves batches to the spool: all of them, or as many as leave memory a quarter full, but at once no more than fit into one of
+// its files, since it drops whole files.
 func (s *Sender) spillSome(all bool) (n int, err error) {
 	s.mu.Lock()
 	s.collect()
@@ -112,7 +112,7 @@ func (s *Sender) spillSome(all bool) (n int, err error) {
 	return n, nil
 }
 
-// spillAll brings everything to the spool and syncs it.
+// spillAll moves everything to the spool and syncs it.
 func (s *Sender) spillAll() error {
 	for {
 		n, err := s.spillSome(true)

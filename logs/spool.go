@@ -37,9 +37,9 @@ type spool struct {
 	mu    sync.Mutex
 	files []*spoolFile // the oldest first
 	size  int64        // of them
-	at    int          // the file that is read next
-	from  int64        // and where
-	in    *os.File     // it, open; nil when it is not yet
+	at    int          // index of the file that is read next
+	from  int64        // the offset in it
+	in    *os.File     // this file, open; nil if it is not open
 	frame []byte       // the frame that was read last
 }
 
@@ -49,7 +49,7 @@ type spoolFile struct {
 	first, last uint64
 	size        int64
 	writing     bool      // more may follow
-	written     time.Time // for the last time; by this process without regard to jumps of the clock
+	written     time.Time // when it was last written; for writes of this process, jumps of the clock do not matter
 }
 
 const (
@@ -65,8 +65,8 @@ func newSpool(folder string, id Client, limit int64) *spool {
 	}
 }
 
-// write appends the frames of batches. When it fails, none of them counts as written. It returns how many records had to
-// be dropped for room, the oldest ones.
+// write appends the frames of batches. If it fails, none of them counts as written. It returns how many records, the oldest ones, had to
+// be dropped for space.
 func (s *spool) write(acked uint64, batches []*outBatch, parts func(*outBatch) (head, payload []byte)) (commit func(sent int), dropped int64, err error) {
 	if err := s.acquire(); err != nil {
 		return nil, 0, err
@@ -121,8 +121,8 @@ func (s *spool) drained() bool {
 	return true
 }
 
-// acquire makes the folder and locks it. Before that is done, another process may take it for that of a dead one for a moment, and
-// removes it, as nothing is in it.
+// acquire creates the folder and locks it. In between, another process may take it for the folder of a dead process for a moment, and
+// remove it, since it is empty.
 func (s *spool) acquire() (err error) {
 	s.locking.Lock()
 	defer s.locking.Unlock()
@@ -130,7 +130,7 @@ func (s *spool) acquire() (err error) {
 		if err = os.MkdirAll(s.dir, 0o700); err == nil {
 			s.lock, err = datafolder.Lock(s.dir)
 		}
-		if err == nil && s.drops.unsaved() { // a report that was sent without a folder has a number, which is not to be used again
+		if err == nil && s.drops.unsaved() { // a report that was sent without a folder has a number, which must not be used again
 			if err = s.drops.save(); err != nil {
 				_ = s.lock.Close()
 				s.lock = nil
@@ -148,7 +148,7 @@ func (s *spool) acquire() (err error) {
 
 const mostTries = 100
 
-// current returns the file that takes what follows.
+// current returns the file to which the next frames are written, the first of which has the number first.
 func (s *spool) current(first uint64) (*spoolFile, error) {
 	if s.out != nil {
 		s.mu.Lock()
@@ -177,7 +177,7 @@ func (s *spool) current(first uint64) (*spoolFile, error) {
 	return f, nil
 }
 
-// finish ends the file that is written.
+// finish syncs and closes the file that is written.
 func (s *spool) finish(f *spoolFile) error {
 	err := cmp.Or(s.out.Sync(), s.out.Close())
 	s.out = nil
@@ -190,7 +190,7 @@ func (s *spool) finish(f *spoolFile) error {
 	return nil
 }
 
-// abandon ends a file after a write that failed, and cuts what the write has left.
+// abandon closes a file after a failed write, and cuts off what the write has left.
 func (s *spool) abandon(f *spoolFile) error {
 	err := errors.Join(s.out.Truncate(f.size), s.out.Close())
 	s.out = nil
@@ -203,7 +203,7 @@ func (s *spool) abandon(f *spoolFile) error {
 	return err
 }
 
-// sync brings to disk what was written.
+// sync syncs what was written.
 func (s *spool) sync() error {
 	if s.out == nil || !s.dirt {
 		return nil
@@ -215,7 +215,7 @@ func (s *spool) sync() error {
 	return nil
 }
 
-// makeRoom drops the oldest files until so many more bytes fit, and returns how many records went with them; but never keep.
+// makeRoom drops the oldest files, but never keep, until that many more bytes fit, and returns how many records were dropped with them.
 func (s *spool) makeRoom(more int64, acked uint64, keep *spoolFile) (dropped int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,8 +226,8 @@ func (s *spool) makeRoom(more int64, acked uint64, keep *spoolFile) (dropped int
 	return s.drop(n, acked)
 }
 
-// dropOld drops files that nobody has written for so long, but the one that is written, and returns how many records went
-// with them.
+// dropOld drops the files that were last written longer ago than age, except the one that is being written, and returns how many records
+// were dropped with them.
 func (s *spool) dropOld(age time.Duration, acked uint64) (dropped int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,7 +251,7 @@ func (s *spool) drop(n int, acked uint64) (dropped int64) {
 	return dropped
 }
 
-// saveDrops brings to disk how many records were dropped, in a folder that is made for that where there is none.
+// saveDrops saves and syncs how many records were dropped. If there is no folder, it creates one for that.
 func (s *spool) saveDrops() error {
 	if err := s.acquire(); err != nil {
 		return err
@@ -300,7 +300,7 @@ func (s *spool) remove(from, to int) {
 	}
 }
 
-// close gives the spool free, and removes it when nothing is left.
+// close releases the spool, and removes it if nothing is left.
 func (s *spool) close(acked uint64) error {
 	err := s.sync()
 	s.trim(acked)
@@ -350,7 +350,7 @@ func (s *spool) records(acked uint64) (n int64) {
 	return n
 }
 
-// first returns the lowest number that is not acknowledged, and the highest there can be when all are.
+// first returns the lowest number that is not acknowledged, or the highest possible number if all are.
 func (s *spool) first(acked uint64) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -60,8 +60,8 @@ func (s *spool) rest(acked uint64) (numbers []uint64, err error) {
 	}
 }
 
-// TestSpoolLaw holds a spool against a list: what is written, read, read again after a new connection, acknowledged, dropped
-// and taken over after a kill.
+// TestSpoolLaw compares a spool with a list: what is written, read, read again after a new connection, acknowledged, dropped and taken
+// over after a kill.
 func TestSpoolLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		folder, err := os.MkdirTemp("", "spool")
@@ -252,7 +252,7 @@ func TestSpoolDropsTheOldest(t *testing.T) {
 	}
 }
 
-// TestSpoolLocked does not take the spool of a process that lives, nor lets two have one.
+// TestSpoolLocked checks that the spool of a live process is not taken over, and that no two processes have one spool.
 func TestSpoolLocked(t *testing.T) {
 	id, folder := NewClient(), t.TempDir()
 	s := newSpool(folder, id, 1<<20)
@@ -275,7 +275,7 @@ func TestSpoolLocked(t *testing.T) {
 	}
 }
 
-// TestSpoolTaken makes spools in a folder where another process looks for those of dead ones all the time.
+// TestSpoolTaken creates spools in a folder in which another process looks for those of dead processes all the time.
 func TestSpoolTaken(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -339,11 +339,11 @@ func FuzzSpoolFile(f *testing.F) {
 	})
 }
 
-// A file that the system cannot read is not one that is torn: nothing of its spool is cut or deleted.
+// A file that the system cannot read is not treated as torn: nothing of its spool is cut off or deleted.
 func TestSpoolUnreadable(t *testing.T) {
 	id := NewClient()
 	folder := t.TempDir()
-	unreadable := filepath.Join(folder, id.String(), "00000000000000000001.spool") // for a folder is none of bytes
+	unreadable := filepath.Join(folder, id.String(), "00000000000000000001.spool") // a folder cannot be read as a file
 	if err := os.MkdirAll(unreadable, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestSpoolUnreadable(t *testing.T) {
 	}
 }
 
-// TestSenderKeepsTheNewestSpools finds more of dead processes than there is room for: what the last of them have left stays.
+// TestSenderKeepsTheNewestSpools finds more spools of dead processes than there is space for: the newest ones stay.
 func TestSenderKeepsTheNewestSpools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := t.TempDir()
@@ -380,7 +380,7 @@ func TestSenderKeepsTheNewestSpools(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		left, want := testenv.FileNames(t, folder), slices.Sorted(slices.Values(append(ids[5:], s.Client().String()))) // which tells what was dropped
+		left, want := testenv.FileNames(t, folder), slices.Sorted(slices.Values(append(ids[5:], s.Client().String()))) // it has the count of drops
 		if !slices.Equal(left, want) {
 			t.Errorf("left are %q, want %q", left, want)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// folderName makes the name of a folder of one of a service: short names stay as they are.
+// folderName returns the name of a folder for a service: the escaped name of the service, or a hash if that is long or begins with a dot.
 func folderName(service string) string {
 	name := url.QueryEscape(service)
 	if len(name) > 100 || strings.HasPrefix(name, ".") {

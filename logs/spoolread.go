@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
-// rewind has reading begin at the oldest file again.
+// rewind makes reading start at the oldest file again.
 func (s *spool) rewind() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,8 +30,8 @@ func (s *spool) closeIn() {
 	}
 }
 
-// next returns the next frame that has a number above acked, and its last number; nil when there is none. The frame is
-// good until the next call. What cannot be read is left out, with an error that says so.
+// next returns the next frame that has a number above acked, and its last number; nil if there is none. The frame is valid until the next
+// call. Parts that cannot be read are left out, with an error that says so.
 func (s *spool) next(acked uint64) (frame []byte, last uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *spool) next(acked uint64) (frame []byte, last uint64, err error) {
 	return nil, 0, err
 }
 
-// readSpooled reads the data frame at an offset of a file that is so long.
+// readSpooled reads the data frame at an offset of a file with this size.
 func readSpooled(r io.ReaderAt, at, size int64, buf *[]byte) (frame []byte, last uint64, err error) {
 	if size-at < logwire.HeadSize {
 		return nil, 0, errTorn
@@ -107,8 +107,8 @@ func readSpooled(r io.ReaderAt, at, size int64, buf *[]byte) (frame []byte, last
 
 var errTorn = errors.New("the frame is not whole")
 
-// openSpool takes over the spool of a dead process. A torn end is cut; torn is how many bytes that were. It fails with
-// [datafolder.ErrLocked] when the process lives.
+// openSpool takes over the spool of a dead process. A torn end is cut off; torn is the number of its bytes. It fails with
+// [datafolder.ErrLocked] if the process is alive.
 func openSpool(folder string, id Client, limit int64) (s *spool, torn int64, err error) {
 	s = newSpool(folder, id, limit)
 	if s.lock, err = datafolder.Lock(s.dir); err != nil {
@@ -184,7 +184,7 @@ func scanSpool(path string, id Client) (f *spoolFile, torn int64, err error) {
 	return f, info.Size() - f.size, nil
 }
 
-// failed reports whether the system could not read a file, which says nothing of what is in it.
+// failed reports whether the system could not read a file, which says nothing about its content.
 func failed(err error) bool {
 	var path *fs.PathError
 	return errors.As(err, &path)

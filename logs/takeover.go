@@ -20,8 +20,8 @@ const (
 	takeOverSoon  = time.Second // after one that failed; then twice as long, and so on
 )
 
-// takingOver sends what dead processes have left in the same folder, under their identities, while there is a connection. Away
-// from the server, it keeps the folder within its bounds.
+// takingOver sends what dead processes have left in the same folder, under their identities, while there is a connection. While the
+// server is unreachable, it only keeps the folder within its bounds.
 func (s *Sender) takingOver(ctx context.Context) error {
 	pause, once := takeOverSoon, sync.OnceFunc(func() { close(s.takenOver) })
 	for {
@@ -49,8 +49,8 @@ func (s *Sender) takingOver(ctx context.Context) error {
 	}
 }
 
-// takeOverAtStart waits until what dead processes have left was sent, or the server is away. Programs that each last for a moment would
-// leave it to one another for ever.
+// takeOverAtStart waits until the records that dead processes have left were sent, or the server is unreachable. Otherwise, programs that
+// each run only for a moment would leave them to one another for ever.
 func (s *Sender) takeOverAtStart(ctx context.Context) {
 	if s.spool == nil {
 		return
@@ -72,7 +72,7 @@ func (s *Sender) takeOverAtStart(ctx context.Context) {
 	}
 }
 
-// takeOverAll reports whether nothing failed.
+// takeOverAll takes over all abandoned spools, and reports whether nothing failed.
 func (s *Sender) takeOverAll(ctx context.Context) (all bool) {
 	ids, err := s.leftSpools()
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -94,7 +94,8 @@ func (s *Sender) takeOverAll(ctx context.Context) (all bool) {
 	return all
 }
 
-// leftSpools returns whose spools there are, but for its own. What was written last comes first: there may be no room for the rest.
+// leftSpools returns the identities of the spools in the folder, except its own. The one that was written last comes first: there may be
+// no space for the others.
 func (s *Sender) leftSpools() ([]Client, error) {
 	entries, err := os.ReadDir(s.spool.folder)
 	written := make(map[Client]time.Time)
@@ -104,7 +105,7 @@ func (s *Sender) leftSpools() ([]Client, error) {
 			continue
 		}
 		var last time.Time
-		files, _ := os.ReadDir(filepath.Join(s.spool.folder, entry.Name())) // who opens it says what is wrong
+		files, _ := os.ReadDir(filepath.Join(s.spool.folder, entry.Name())) // an error is reported when it is opened
 		for _, file := range files {
 			if info, wrong := file.Info(); wrong == nil && filepath.Ext(file.Name()) == ".spool" && info.ModTime().After(last) {
 				last = info.ModTime()

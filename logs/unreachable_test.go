@@ -26,7 +26,7 @@ import (
 type plug struct {
 	sessions *server.Sessions
 	ctx      context.Context
-	out      chan struct{} // closed while it is plugged in; made anew when it is not
+	out      chan struct{} // closed while it is plugged in; replaced when it is unplugged
 }
 
 func (p *plug) dial(ctx context.Context) (net.Conn, error) {
@@ -69,8 +69,8 @@ func (p *plug) dial(ctx context.Context) (net.Conn, error) {
 // unreachable dials a server that cannot be reached.
 func unreachable(context.Context) (net.Conn, error) { return nil, io.ErrClosedPipe }
 
-// TestSenderUnplugged takes the network away for an hour, while records are on their way. Memory stays bounded, everything
-// arrives once and in order.
+// TestSenderUnplugged unplugs the network for an hour, while records are in flight. Memory stays bounded, everything arrives once and in
+// order.
 func TestSenderUnplugged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -112,14 +112,14 @@ func TestSenderUnplugged(t *testing.T) {
 	})
 }
 
-// TestSenderAwayForLong keeps the server away until the spool is full: what is dropped is counted, and said in the stream.
+// TestSenderAwayForLong keeps the server unreachable until the spool is full: dropped records are counted, and reported in the stream.
 func TestSenderAwayForLong(t *testing.T) {
 	testenv.LongTest(t) // it waits until the server is tried again
 	t.Parallel()
 	server := newTestServer(t)
 	s := server.sender(logs.SenderOptions{MemoryBytes: 64 << 10, SpoolBytes: 256 << 10})
 	addAll(t, s, 1, 30_000)
-	// What is dropped while it is on its way to a server counts as dropped, though that may have it.
+	// A record that is dropped while it is in flight counts as dropped, although the server may have it.
 	testenv.Await(t, func() bool { return s.Stats().Memory == 0 })
 	server.start()
 	flush(t, s)
@@ -130,7 +130,7 @@ func TestSenderAwayForLong(t *testing.T) {
 	}
 }
 
-// TestSenderSmallSpool has a spool with less room than memory. What comes at once and is more leaves the newest of it.
+// TestSenderSmallSpool has a spool that is smaller than memory. Of a burst that does not fit, the newest records stay.
 func TestSenderSmallSpool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 1 << 20
@@ -188,12 +188,12 @@ func TestSenderFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 		if n := len(reported); n == 0 || n > 12 {
-			t.Errorf("told %d times in eleven minutes", n)
+			t.Errorf("reported %d errors in eleven minutes", n)
 		}
 	})
 }
 
-// TestSenderRemovedSpool has a spool that somebody removes. The error at the end counts all that was in it.
+// TestSenderRemovedSpool removes the spool of a sender. The error at the end counts all records that were in it.
 func TestSenderRemovedSpool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := filepath.Join(t.TempDir(), "spool")
@@ -259,7 +259,7 @@ func TestSenderForgetsOldSpools(t *testing.T) {
 	})
 }
 
-// TestSendersShareAFolder has several processes' worth of senders take over what dead ones have left, at once.
+// TestSendersShareAFolder lets several senders, like several processes, take over what dead processes have left, at once.
 func TestSendersShareAFolder(t *testing.T) {
 	server, folder := newTestServer(t), t.TempDir()
 	var dead []*logs.Sender

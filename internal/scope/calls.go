@@ -14,7 +14,7 @@ import (
 // BlockingSem bounds the calls of Blocking that run at once in this process.
 var BlockingSem = NewSem(100)
 
-// A BlockingCall is a call that runs, as the tree shows it. It is no task: its task can end before it.
+// A BlockingCall is a running call of Blocking, as the tree shows it. It is not a task: the task that called Blocking can end before it.
 type BlockingCall struct {
 	ID     uint32
 	Labels *goroutine.Set
@@ -28,12 +28,12 @@ const (
 	callEnded
 )
 
-// Abandon gives the call up, unless it has ended.
+// Abandon marks the call as abandoned, unless it has ended. It reports whether it has ended.
 func (c *BlockingCall) Abandon() (ended bool) {
 	return !c.state.CompareAndSwap(0, callAbandoned)
 }
 
-// blockingCalls has the calls that are running.
+// blockingCalls holds the calls that are running.
 var blockingCalls struct {
 	sync.Mutex
 	all map[*BlockingCall]struct{}
@@ -55,7 +55,7 @@ func NewBlockingCall(ctx context.Context) *BlockingCall {
 	return c
 }
 
-// End takes the call out of the tree.
+// End removes the call from the tree, and reports whether it was abandoned.
 func (c *BlockingCall) End() (abandoned bool) {
 	abandoned = c.state.Or(callEnded)&callAbandoned != 0
 	blockingCalls.Lock()
@@ -68,10 +68,10 @@ func (c *BlockingCall) HasEnded() bool { return c.state.Load()&callEnded != 0 }
 
 func (c *BlockingCall) IsAbandoned() bool { return c.state.Load()&callAbandoned != 0 }
 
-// Age is how long the call had run at a moment after its beginning.
+// Age returns how long the call had been running at a moment after its start.
 func (c *BlockingCall) Age(at Moment) time.Duration { return at.since(c.begun) }
 
-// CallsByTask returns the calls of Blocking by the nearest task above them that has not ended.
+// CallsByTask returns the running calls of Blocking, grouped by the nearest task above them that has not ended; nil if there is none.
 func CallsByTask() map[*Node][]*BlockingCall {
 	calls := make(map[*Node][]*BlockingCall)
 	blockingCalls.Lock()

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Causes of cancellations that were given none.
+// Causes of cancellations for which the caller gave none.
 var (
 	errEnded      = errors.New("the task has ended")
 	errScopeEnded = errors.New("the scope has ended, and with it its background tasks")
@@ -30,8 +30,8 @@ func (e *timedOut) Temporary() bool { return true }
 
 // A cancellation is one event, shared by every task it reaches.
 type cancellation struct {
-	err   error // context.Canceled or context.DeadlineExceeded: what Err answers
-	Cause error // who and why: what context.Cause answers
+	err   error // context.Canceled or context.DeadlineExceeded: Err returns it
+	Cause error // who canceled, and why; context.Cause returns it
 	from  *Node // where it entered the tree; nil for the end of a task
 
 	once sync.Once
@@ -40,7 +40,7 @@ type cancellation struct {
 	whole atomic.Pointer[error] // err with the cause
 }
 
-// Failure is c's error with its cause: one for all tasks that c reaches.
+// Failure returns c's error with its cause. It is the same error for all tasks that c reaches.
 func (c *cancellation) Failure() error {
 	if e := c.whole.Load(); e != nil {
 		return *e
@@ -55,8 +55,8 @@ func (c *cancellation) isError(err error) bool {
 	return err == c.err || SameError(err, c.Failure())
 }
 
-// standard is a canceled context of the standard library with c's cause: context.Cause reads the cause from the
-// library's own type alone, so a context of ours has to hand one out.
+// standard returns a canceled context of the standard library with c's cause: context.Cause reads the cause only from the library's own
+// type, so our contexts have to return one.
 func (c *cancellation) standard() context.Context {
 	c.once.Do(func() {
 		ctx, cancel := context.WithCancelCause(context.Background())
@@ -66,8 +66,8 @@ func (c *cancellation) standard() context.Context {
 	return c.std
 }
 
-// ended is the cancellation that every task meets at its end, so that what is still attached to it is released.
-// Its standard context is made here and not on demand: made inside a synctest bubble it could not be used outside.
+// ended is the cancellation of a task that has ended, so that whatever is still attached to the task is released. Its standard context is
+// created here and not on demand: one that is created in a synctest bubble could not be used outside it.
 var ended = func() *cancellation {
 	c := &cancellation{err: context.Canceled, Cause: errEnded}
 	c.standard()
@@ -81,7 +81,7 @@ var causeKey = func() any {
 	return p.key
 }()
 
-// keyProbe is a canceled context that remembers what it was asked for.
+// keyProbe is a canceled context that records the key that Value was called with.
 type keyProbe struct {
 	context.Context
 	key any
@@ -94,7 +94,7 @@ func (p *keyProbe) Value(key any) any {
 	return nil
 }
 
-// An After is something to wake when a task is canceled, or has ended; it is a link in a list of the task.
+// An After is an entry in a task's list of the wakers to call when the task is canceled, or when it has ended.
 type After struct {
 	w    waker // nil after it was woken or stopped
 	n    *Node
@@ -153,7 +153,7 @@ func (a *After) linked() bool {
 	return a.w != nil
 }
 
-// wakers moves what is in a list to another one; the caller holds the mutex.
+// wakers appends the wakers of a's list to another list, and marks them as woken; the caller holds the mutex.
 func (a *After) wakers(list []waker) []waker {
 	for ; a != nil; a = a.next {
 		list = append(list, a.w)
@@ -173,7 +173,7 @@ func (n *Node) AfterFunc(f func()) (stop func() bool) {
 	return a.Stop
 }
 
-// CancelBecause cancels n and everything below it; nil stands for a general cause. It reports whether n was still live.
+// CancelBecause cancels n and everything below it; nil means a default cause. It reports whether n was still live.
 func (n *Node) CancelBecause(cause error) bool {
 	if cause == nil {
 		cause = errCanceled
@@ -184,8 +184,8 @@ func (n *Node) CancelBecause(cause error) bool {
 // CanceledBy returns what canceled n, or nil; its end does not count.
 func (n *Node) CanceledBy() *cancellation { return n.canceled.Load() }
 
-// Cancel cancels n and everything below it and reports whether n was still live. A shielded task below n gets its
-// grace. Nothing is called with a lock held.
+// Cancel cancels n and everything below it and reports whether n was still live. A shielded task below n gets its grace period first. The
+// wakers are called without a lock.
 func (n *Node) Cancel(c *cancellation) bool {
 	live := false
 	var buf [16]*Node

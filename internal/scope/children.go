@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// children is the part of a task that only tasks with others below need. The task's mu guards it.
+// children is the part of a task that only tasks with child tasks need. The task's mu guards it.
 type children struct {
 	below      childCount
 	first      *Node          // the newest, linked by next; ended ones are removed now and then
@@ -15,15 +15,15 @@ type children struct {
 	dismissed  bool           // the background tasks are canceled, and waited for like the others
 	background uint32         // tasks that the end of the function need not wait for
 	started    uint32         // tasks ever started
-	number     uint32         // the last in the process that was given to one; those of refill follow it
+	number     uint32         // the last process-wide number given to a child; those that refill has reserved follow it
 	sets       []goroutine.Set
 	labels     *labelCache     // nil until it is needed
-	scope      *Scope          // whose children they are; nil for those of a task, item or stream
+	scope      *Scope          // that they belong to; nil for those of a task, item or stream
 	base       context.Context // of a task whose base is not its parent
 	top        *Node           // see Node.top; of the tasks below
 }
 
-// refill reserves what the next count tasks need: numbers in the process, and label sets.
+// refill reserves process-wide numbers and label sets for the next count tasks.
 func (f *children) refill(count uint32) { f.number, f.sets = reserve(count) }
 
 // identify gives n a number and labels.
@@ -35,8 +35,9 @@ func (f *children) identify(n *Node, labels []goroutine.Label) {
 	f.sets = f.sets[1:]
 }
 
-// crowded reports whether it pays to sweep: to remove three times as many as are left. When the last task has ended all are removed, but not for a
-// stream: there the last item often ends before the next one starts, and holds nothing any more.
+// crowded reports whether a sweep is worthwhile: when it would remove more than three times as many tasks as it leaves, or when no task
+// is live. The latter does not apply to a stream: there the last item often ends before the next one starts, and an item that has ended
+// holds nothing any more.
 func (n *Node) crowded(c count) bool {
 	live, listed := c.live(), c.listed()
 	return listed > 4*live+32 || live == 0 && listed > 0 && n.Kind() != KindStream
@@ -54,7 +55,7 @@ func (n *Node) Listed() (count int) {
 
 // link makes n a child of p. callers identifies labels that n's ctx adds to those of p.
 func (n *Node) link(p *Node, callers any) {
-	n.begun = began() // before the lock, for it may ask the clock
+	n.begun = began() // before the lock, since it may read the clock
 	p.mu.Lock()
 	f := p.ownChildren()
 	if f.scope == nil { // a scope does not end early
@@ -79,11 +80,11 @@ func (n *Node) link(p *Node, callers any) {
 		f.top = p.top()
 	}
 	f.started++
-	if n.Kind() != KindItem { // which has its index
+	if n.Kind() != KindItem { // whose number comes from its index
 		n.Number = f.started
 	}
 	if len(f.sets) == 0 {
-		f.refill(max(1, min(f.started, maxReserve))) // f.started begins anew after four billion tasks
+		f.refill(max(1, min(f.started, maxReserve))) // f.started wraps around after four billion tasks
 	}
 	f.identify(n, f.labelsBelow(p, n, callers))
 	n.next = f.first
@@ -105,18 +106,18 @@ func (n *Node) link(p *Node, callers any) {
 	}
 }
 
-// refuse panics since no task can be started below n any more. The caller holds mu, which it unlocks.
+// refuse panics because n has ended, and no task can be started below it any more. The caller holds mu, which refuse unlocks.
 func (n *Node) refuse() {
 	n.mu.Unlock()
 	panic("meanwhile: a task was started after " + n.String() + " ended: " +
 		"a ctx must not outlive its function; start the task before the function returns, or pass the ctx of a scope that lives on")
 }
 
-// maxReserve is for how many tasks at most a parent reserves what they need. It reserves the more, the more tasks it has started, so that those that
-// start many do not contend for one counter.
+// maxReserve is the largest number of tasks for which a parent reserves numbers and label sets at once. The more tasks a parent has
+// started, the more it reserves, so that parents that start many do not contend for one counter.
 const maxReserve = 16
 
-// ownChildren returns n's children, and creates them if need be; the caller holds mu, or is the only one who knows n.
+// ownChildren returns n's children, and creates them if necessary; the caller holds mu, or n is not shared yet.
 func (n *Node) ownChildren() *children {
 	if n.childTasks == nil {
 		n.childTasks = new(children)
@@ -144,7 +145,8 @@ func (n *Node) unlink() {
 	case below.isClosed():
 		f.joined.Done()
 	case below.isJoining() && p.Is(hasBackground):
-		// Either this finds the flag, or the background task entered later, and one that it waits for is still to leave.
+		// Either this sees the flag, or the background task entered after this one had left; then another task that p waits for has not
+		// left yet, and sees the flag.
 		p.dismiss()
 	case p.crowded(below):
 		p.mu.Lock()
@@ -191,7 +193,7 @@ func (n *Node) live() uint32 {
 	return n.childTasks.below.load().live()
 }
 
-// IsJoining reports whether the function of n has returned and waits for tasks below.
+// IsJoining reports whether the function of n has returned and n waits for the tasks below.
 func (n *Node) IsJoining() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -210,7 +212,7 @@ func (n *Node) isJoining() bool {
 // below n. The last task to leave ends the wait, without the mutex. Join is called once, by n's goroutine.
 func (n *Node) Join() {
 	f := n.childTasks
-	if f == nil { // of a stream which had no items
+	if f == nil { // a stream without items
 		n.flags.Or(isClosed)
 		return
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A clock wakes the sleeping tasks of one tree. It has one timer for all of them: a timer for each would take half of
-// what a sleeping task needs beside its goroutine.
+// A clock wakes the sleeping tasks of one tree. It has one timer for all of them: a timer for each would be half of the memory that a
+// sleeping task needs besides its goroutine.
 type clock struct {
 	start time.Time
 
@@ -52,10 +52,10 @@ func (n *Node) SetAlarm(d time.Duration) *timeWaiter {
 	return s
 }
 
-// StopAlarm reports whether it kept the time of s from coming; it had come otherwise.
+// StopAlarm removes the alarm of s. It returns false if its time has come already.
 func (n *Node) StopAlarm(s *timeWaiter) bool { return n.clock().remove(s) }
 
-// Until is when s will be woken, or zero if it has been.
+// Until returns the time at which s will be woken, or the zero time if its time has come.
 func (s *timeWaiter) Until() time.Time {
 	c := s.after.n.clock()
 	c.mu.Lock()
@@ -66,8 +66,8 @@ func (s *timeWaiter) Until() time.Time {
 	return c.start.Add(c.waiters[s.index].at)
 }
 
-// Forever is the longest sleep. It leaves room for the age of the tree, and for the date, from which a bubble of synctest
-// counts.
+// Forever is the longest sleep. It can be added to the age of a tree, and to the date at which a synctest bubble starts, without an
+// overflow.
 const Forever = 100 * 365 * 24 * time.Hour
 
 func (c *clock) add(s *timeWaiter, d time.Duration) {
@@ -78,8 +78,8 @@ func (c *clock) add(s *timeWaiter, d time.Duration) {
 	c.mu.Unlock()
 }
 
-// push puts an alarm into the heap. It is apart because a lock that has to wait takes much of the stack: it should find as
-// little there as possible.
+// push adds an alarm to the heap. It is a function of its own because a lock that has to wait needs much of the stack: the caller, which
+// locks, should use as little of it as possible.
 //
 //go:noinline
 func (c *clock) push(a alarm, d time.Duration) {
@@ -94,7 +94,7 @@ func (c *clock) push(a alarm, d time.Duration) {
 	}
 }
 
-// remove takes s out, and reports false if its time has come.
+// remove removes s from the heap. It returns false if the time of s has come already.
 func (c *clock) remove(s *timeWaiter) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,8 +108,8 @@ func (c *clock) remove(s *timeWaiter) bool {
 	return true
 }
 
-// ring wakes those whose time has come, without the lock, which they need for their next sleep. When they are many,
-// another goroutine wakes the next of them at the same time.
+// ring wakes the waiters whose time has come. It does so without the lock, which they need for their next sleep. If there are more than
+// it takes at once, another goroutine wakes the next ones at the same time.
 func (c *clock) ring() {
 	var due [32]*timeWaiter
 	n := c.due(due[:])
@@ -121,7 +121,8 @@ func (c *clock) ring() {
 	}
 }
 
-// due takes out those whose time has come, as many as there is room for, and sets the timer when these are all.
+// due removes from the heap the waiters whose time has come, as many as fit into list. If those are all, it sets the timer for the next
+// one.
 func (c *clock) due(list []*timeWaiter) (n int) {
 	now := time.Since(c.start)
 	c.mu.Lock()
@@ -154,7 +155,7 @@ func (c *clock) removeAt(i int) {
 	}
 }
 
-// up moves the alarm at i to its place towards the first, and returns that.
+// up moves the alarm at i towards the root of the heap, as far as it belongs, and returns its new index.
 func (c *clock) up(i int) int {
 	a := c.waiters[i]
 	for i > 0 {
@@ -169,7 +170,7 @@ func (c *clock) up(i int) int {
 	return i
 }
 
-// down moves the alarm at i to its place away from the first.
+// down moves the alarm at i away from the root of the heap, as far as it belongs.
 func (c *clock) down(i int) {
 	a := c.waiters[i]
 	for {

@@ -2,13 +2,12 @@ package scope
 
 import "sync/atomic"
 
-// A childCount counts what is below a task: the tasks that have not ended, and those in the list, where ended ones stay for a
-// while. It also says whether the function has returned and waits for the tasks. All of it is one word, so that a task only
-// counts itself out when it ends, and the last one knows that it is waited for: the end of a task needs no lock that the start
-// of others holds.
+// A childCount counts the child tasks of a task: those that have not ended, and those in the list, where ended ones stay for a while. It
+// also records whether the task's function has returned and the task waits for its children. All of this is one word, so a child only
+// decrements it when it ends, and the last one sees that the parent waits: the end of a task needs no lock that is held to start others.
 type childCount struct{ word atomic.Uint64 }
 
-// A count is what a childCount was at one moment.
+// A count is the value of a childCount at one moment.
 type count uint64
 
 const (
@@ -28,8 +27,8 @@ func (c count) isClosed() bool { return c.isJoining() && c.live() == 0 }
 
 func (t *childCount) load() count { return count(t.word.Load()) }
 
-// enter counts a task in, unless no task can be started any more. Its caller holds the mutex of the task above, so that nobody
-// else enters meanwhile.
+// enter adds a task to both counts, unless no task can be started any more. Its caller holds the mutex of the parent, so that no other
+// task enters at the same time.
 func (t *childCount) enter() (now count, ok bool) {
 	now = count(t.word.Add(uint64(oneListed + oneLive)))
 	if (now - oneListed - oneLive).isClosed() {
@@ -41,8 +40,8 @@ func (t *childCount) enter() (now count, ok bool) {
 
 func (t *childCount) leave() count { return count(t.word.Add(^uint64(oneLive - 1))) }
 
-// join says that the function has returned.
+// join records that the function has returned.
 func (t *childCount) join() count { return count(t.word.Or(uint64(joining))) | joining }
 
-// unlist takes so many out of the list. Its caller holds the mutex of the task above.
+// unlist removes n tasks from the count of those in the list. Its caller holds the mutex of the parent.
 func (t *childCount) unlist(n uint32) { t.word.Add(-(uint64(n) * uint64(oneListed))) }

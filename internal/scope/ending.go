@@ -13,13 +13,13 @@ func (n *Node) Enter() {
 	n.flags.Or(IsStarted)
 }
 
-// End ends a task after its function, on a stack that is shallow again: more would make it grow. A snapshot knows the
-// goroutine of a task that waits for those below it by the name of this function.
+// End ends a task after its function has returned, when the stack is shallow again: a deeper call would make it grow. A snapshot
+// recognizes the goroutine of a task that waits for the tasks below by the name of this function.
 //
 //go:noinline
 func (n *Node) End(err error) { n.Finish(err) }
 
-// endEarly ends a task that met nothing unusual.
+// endEarly ends a task that started no tasks and has nothing attached to it. It returns false for other tasks.
 func (n *Node) endEarly() bool {
 	flags := n.flags.Load()
 	if flags&(isUsed|hasTasks) != 0 || !n.flags.CompareAndSwap(flags, flags|isClosed|IsFinished) {
@@ -29,8 +29,9 @@ func (n *Node) endEarly() bool {
 	return true
 }
 
-// Finish ends a task with the error that its function returned: it decides what that means, reports a failure to the scopes
-// above, waits for the tasks below, and wakes those who wait for the task. It returns the task's error.
+// Finish ends a task with the error that its function returned: it decides what that means, reports a failure to the scopes above, waits
+// for the tasks below, and wakes those who wait for the task. It returns the task's error if the task is an item, is observed or is below
+// Supervise, and nil for other tasks, whose error is that of Failure.
 func (n *Node) Finish(err error) error {
 	if err == nil && n.endEarly() {
 		return nil
@@ -44,9 +45,9 @@ func (n *Node) Finish(err error) error {
 	}
 	n.mu.Unlock()
 
-	// The scopes know of a failure before those who wait for the task, so that they tell it from a duplicate; and a task
-	// with nothing below it is marked as ended before its scope is canceled, so that whoever waits for it there meets
-	// its failure and not the cancellation that follows.
+	// A failure is recorded in the scopes before those who wait for the task are woken, so that the scopes recognize it as a duplicate
+	// when a waiter returns it. A task with nothing below it is marked as ended before its scope is canceled, so that a waiter
+	// there gets its failure and not the cancellation that follows.
 	if outcome == failed {
 		err = n.Wrap(n.explain(err))
 		n.record(err)
@@ -63,7 +64,7 @@ func (n *Node) Finish(err error) error {
 	if !leaf {
 		n.Join()
 		cut := outcome == succeeded && n.Is(isCut) && n.failureBelow() == nil
-		if cut { // the function has returned nil, but what it started stopped by n's cancellation
+		if cut { // the function has returned nil, but n's cancellation has stopped a task that it started
 			err = n.canceled.Load().Failure()
 			if outcome = n.judge(err); outcome == failed {
 				err = n.Wrap(err)
@@ -80,11 +81,11 @@ func (n *Node) Finish(err error) error {
 	return n.report(outcome)
 }
 
-// report passes the error of a finished task to those that are to know it, and returns it.
+// report passes the error of a finished task to its supervisor and its observer, and returns it.
 func (n *Node) report(outcome outcome) error {
 	supervised := n.Parent.Kind() == KindSupervise
 	if !supervised && n.shared.observe == nil && n.Kind() != KindItem {
-		return nil // the others ask the task
+		return nil // the others call Failure
 	}
 	err := n.Failure()
 	if supervised && err != nil && (outcome == failed || n.Is(isFailedBelow)) {
@@ -97,7 +98,7 @@ func (n *Node) report(outcome outcome) error {
 	return err
 }
 
-// explain adds the cause of n's cancellation to an error that carries it, unless that is the value of a panic.
+// explain adds the cause of n's cancellation to an error that carries the cancellation, unless err is a panic.
 func (n *Node) explain(err error) error {
 	switch err.(type) {
 	case *panicked, *PanicError:
@@ -109,7 +110,7 @@ func (n *Node) explain(err error) error {
 	return err
 }
 
-// Wrap adds n's path to err, unless it is an item, which has an ItemError, or err has a path already.
+// Wrap adds n's path to err, unless n is an item, which has an ItemError, or err has a path already.
 func (n *Node) Wrap(err error) error {
 	if p, ok := err.(*panicked); ok {
 		err = p.PanicError
@@ -120,8 +121,8 @@ func (n *Node) Wrap(err error) error {
 	return &TaskError{Path: n.Path(), Err: err}
 }
 
-// setOutcome makes the error of a task final: its own failure, else the first of a task below, else that it stopped. Where no scope
-// above is given the others, they are joined.
+// setOutcome makes the error of a task final: its own failure, else the first failure of a task below, else the cancellation that stopped
+// it. The other failures are joined to it if no scope above gets them.
 func (n *Node) setOutcome(err error, outcome outcome) {
 	flags := IsFinished
 	if outcome == failed {
@@ -150,7 +151,8 @@ func (n *Node) setOutcome(err error, outcome outcome) {
 	}
 }
 
-// Failure is what a finished task ended with. An error that says no more than its cancellation is made here, for who asks.
+// Failure returns the error that a finished task ended with. An error that says no more than the task's cancellation is not stored, but
+// created here on demand.
 func (n *Node) Failure() error {
 	flags := n.flags.Load()
 	switch {
@@ -167,7 +169,7 @@ func (n *Node) Failure() error {
 	return n.lazy.err
 }
 
-// Leave ends a scope or a stream, below which nothing runs any more. It returns the failure of the observer, if that panicked.
+// Leave ends a scope or a stream, below which nothing runs any more. It returns the panic of the observer as an error, if there was one.
 func (n *Node) Leave(err error) (late error) {
 	n.flags.Or(IsFinished)
 	n.release()
@@ -175,7 +177,8 @@ func (n *Node) Leave(err error) (late error) {
 	return n.reportEnd(err)
 }
 
-// release lets go of what a finished n holds outside the tree. The grace of a shield cannot begin any more.
+// release releases what a finished n holds outside the tree: its timer, its attachment to a foreign base, and what is attached to n. The
+// grace period of a shield cannot start any more.
 func (n *Node) release() {
 	if !n.Is(isUsed) {
 		return
@@ -199,7 +202,7 @@ func (n *Node) release() {
 	}
 }
 
-// reportEnd tells the observer that n has ended with err, and returns its failure if it panics.
+// reportEnd calls the observer with the error that n has ended with. If the observer panics, it returns that as an error.
 func (n *Node) reportEnd(err error) (late error) {
 	f := n.shared.observe
 	if f == nil {
@@ -215,7 +218,8 @@ func (n *Node) reportEnd(err error) (late error) {
 	return nil
 }
 
-// failLate fails the scopes above n, whose own outcome is final; where tasks fail alone, it is a failure of their scope.
+// failLate makes err a failure of the scopes above n, whose own outcome is final already. Where the failures of tasks do not propagate,
+// it makes err a failure of n's scope alone.
 func (n *Node) failLate(err error) {
 	if n.Kind() != KindTask {
 		return
@@ -228,8 +232,8 @@ func (n *Node) failLate(err error) {
 	n.Parent.fails(err)
 }
 
-// FailLater makes err a failure of the nearest scope above that can still fail, for what went on when its task had ended.
-// Where there is none, it is logged, and reported to the observer. n may be nil.
+// FailLater makes err, a failure of work that continued after its task had ended, a failure of the nearest scope above that can still
+// fail. If there is none, err is logged, and reported to the observer. n may be nil.
 func (n *Node) FailLater(err error) {
 	for p := n; p != nil; p = p.Parent {
 		top := p.top()
@@ -253,7 +257,7 @@ func (n *Node) FailLater(err error) {
 func (n *Node) failsUntilClosed(err error) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r := n.moreLocked() // which a scope that closes finds after it is closed, or this finds it closed
+	r := n.moreLocked() // it sets isUsed: a scope that closes sees that and reads the failures, or else this finds the scope closed
 	if n.Is(isClosed) || n.childTasks != nil && n.childTasks.below.load().isClosed() {
 		return false
 	}
@@ -261,7 +265,7 @@ func (n *Node) failsUntilClosed(err error) bool {
 	return true
 }
 
-// record notes a failure of n in the highest that it fails, and in the tasks between.
+// record records a failure of n in its top, the highest task that it fails, and in the tasks between.
 func (n *Node) record(err error) {
 	switch top := n.top(); {
 	case top != n:
@@ -272,7 +276,7 @@ func (n *Node) record(err error) {
 	}
 }
 
-// joinBelow joins the failure of n and those of the tasks below, if n is the highest that they fail.
+// joinBelow joins the failure of n and those of the tasks below whose top is n.
 //
 //go:noinline
 func (n *Node) joinBelow(err error) error {
@@ -285,15 +289,15 @@ func (n *Node) joinBelow(err error) error {
 	return err
 }
 
-// fails notes a failure of a task below n, which is its top.
+// fails records a failure of a task whose top is n.
 func (n *Node) fails(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.moreLocked().failed.Add(err)
 }
 
-// failedBelow notes err as the first failure below n and the tasks above it, up to top. Where one has a failure already, those
-// above have it too, or will before they can end: the task that failed has not ended.
+// failedBelow records err as the first failure of a task below n, and of one below each task above n, up to top. It stops at a task that
+// has a failure already: the tasks above have one too, or will have one before they can end, since the task that failed has not ended.
 func (n *Node) failedBelow(err error, top *Node) {
 	for ; n != top; n = n.Parent {
 		n.mu.Lock()
@@ -309,13 +313,13 @@ func (n *Node) failedBelow(err error, top *Node) {
 	}
 }
 
-// cancelTop cancels the highest that a failure of n fails.
+// cancelTop cancels the top of n, the highest task that a failure of n fails.
 func (n *Node) cancelTop(err error) {
 	top := n.top()
 	top.Cancel(&cancellation{err: context.Canceled, Cause: err, from: top})
 }
 
-// markCut tells the scopes above that the cancellation which reached n kept work of theirs from being finished.
+// markCut marks n and the scopes above whose work was left unfinished because of the cancellation that reached n.
 func (n *Node) markCut() {
 	c := n.canceled.Load()
 	for ; n != nil && n.Kind() != KindStream && n.canceled.Load() == c && !n.Is(IsBackground|isCut); n = n.Parent {
@@ -323,7 +327,7 @@ func (n *Node) markCut() {
 	}
 }
 
-// superviseFailure keeps a failed task until somebody has waited for it, or the scope n ends.
+// superviseFailure keeps a failed task until a caller has waited for it, or the scope n ends.
 func (n *Node) superviseFailure(failed *Node) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -343,7 +347,7 @@ func (n *Node) superviseFailure(failed *Node) {
 	}
 }
 
-// Observed marks the failure of n as one that somebody has waited for.
+// Observed marks the failure of n as one that a caller has waited for.
 func (n *Node) Observed() {
 	if flags := n.flags.Or(isObserved); flags&isCounted == 0 || flags&isObserved != 0 {
 		return

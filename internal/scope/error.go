@@ -14,8 +14,8 @@ type TaskError struct {
 	Err  error  // what the task returned, or a *PanicError
 }
 
-// Error says which task failed and why. Where that is the failure of a task below, the text has of its path only what follows
-// the path of this one.
+// Error returns a text that says which task failed and why. The path of a failed task below is shortened to the part that follows the
+// path of this task.
 func (e *TaskError) Error() string { return e.TextBelow("") }
 
 func (e *TaskError) TextBelow(path string) string {
@@ -29,11 +29,11 @@ func (e *TaskError) TextBelow(path string) string {
 	return "task " + shown + ": " + TextBelow(e.Err, e.Path)
 }
 
-// A pathed error is one whose text can leave out the path of the task that is named before it.
+// A pathed error can leave out of its text the path of the task that is named before it.
 type pathed interface{ TextBelow(path string) string }
 
-// TextBelow is the text of err behind that of a task with the given path. It is Error's where err is of another package, which
-// has put its text together by itself.
+// TextBelow returns the text of err to follow the name of the task with the given path. The error of another package has composed its
+// text by itself, so that one is returned as it is.
 func TextBelow(err error, path string) string {
 	if e, ok := err.(pathed); ok {
 		return e.TextBelow(path)
@@ -47,7 +47,7 @@ func (e *TaskError) Unwrap() error { return e.Err }
 // Timeout reports whether the task failed because of a deadline, as the errors of package net do; [os.IsTimeout] asks it.
 func (e *TaskError) Timeout() bool { return isTimeout(e.Err) }
 
-// isTimeout reports whether err, or the first that it wraps and that has an opinion, is of a deadline.
+// isTimeout reports whether err is a timeout: it asks the first error, of err and those that it wraps, that has a method Timeout.
 func isTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
@@ -59,7 +59,7 @@ type PanicError struct {
 	Stack []byte // the stack of the goroutine that panicked, as [runtime/debug.Stack] prints it
 }
 
-// Error gives the panic's value and, below it, the stack where it happened.
+// Error returns the panic's value and, below it, the stack where it happened.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n\n%s", e.Value, e.Stack) }
 
 // Unwrap returns the panic's value when it is an error, so that errors.Is finds a runtime.Error.
@@ -75,7 +75,7 @@ type ItemError struct {
 	Err   error // what the function returned, or a *PanicError
 }
 
-// Error gives the item's index and its failure. It leaves the input out: it may be long, or a secret.
+// Error returns the item's index and its failure. It leaves out the input, which may be long, or a secret.
 func (e *ItemError) Error() string { return e.TextBelow("") }
 
 func (e *ItemError) TextBelow(path string) string {
@@ -93,13 +93,13 @@ func (e *ItemError) Timeout() bool { return isTimeout(e.Err) }
 var ErrGoexit = errors.New("the function called runtime.Goexit (testing's FailNow, Fatal and Skip do: " +
 	"call them in the test's own goroutine)")
 
-// maxFailures is how many failures a scope keeps; those beyond are counted.
+// maxFailures is how many failures a scope keeps; further ones are only counted.
 const maxFailures = 100
 
-// Failures are those of one scope, in the order in which they happened.
+// Failures are the failures of one scope, in the order in which they happened.
 type Failures struct {
 	errs []error
-	more int // those that were not kept
+	more int // the number of those that were not kept
 }
 
 func (f *Failures) Add(err error) {
@@ -179,7 +179,7 @@ func WithCause(err, cause error) error {
 	return &interrupted{err, cause}
 }
 
-// CtxError is the error of a canceled ctx together with its cause, and nil for a live one.
+// CtxError returns the error of a canceled ctx together with its cause, and nil for a live one.
 func CtxError(ctx context.Context) error {
 	mustNotBeNil(ctx)
 	err := ctx.Err()

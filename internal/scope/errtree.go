@@ -5,13 +5,13 @@ import (
 	"reflect"
 )
 
-// maxErrorTree is how many errors of a tree are visited. A tree that has more, a circle, or a method that panics, is taken for a
-// failure.
+// maxErrorTree is the largest number of errors of one tree that are visited. A tree that has more, has a cycle, or has a method that
+// panics counts as a failure.
 const maxErrorTree = 10_000
 
-// WalkErrors calls visit for err and for each error that it wraps, and does not go below one for which visit returns true.
-// It returns false when there are too many, or one of their methods panics: that must not end the process. The methods it calls
-// belong to the program, so no lock may be held.
+// WalkErrors calls visit for err and for each error that it wraps, and does not go below one for which visit returns true. It returns
+// false when there are too many errors, or when one of their methods panics, which must not end the process. The methods are code of the
+// program, so the caller must not hold a lock.
 func WalkErrors(err error, visit func(err error, leaf bool) (known bool)) (complete bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -53,8 +53,8 @@ func walkBelow(err error, left *int, visit func(error, bool) bool) bool {
 	return true
 }
 
-// SameError reports whether two errors are one. Unlike ==, it does not panic for those that cannot be compared; they are
-// the same as no other.
+// SameError reports whether two errors are the same one. Unlike ==, it does not panic for errors that cannot be compared; such an error
+// is not the same as any, not even as itself.
 func SameError(a, b error) bool {
 	if a == nil || b == nil || reflect.TypeOf(a) != reflect.TypeOf(b) {
 		return false
@@ -81,7 +81,7 @@ func isOrClaims(err, target error) bool {
 	return ok && is.Is(target)
 }
 
-// As is errors.AsType for errors that may wrap each other in a circle, where that never returns.
+// As is errors.AsType for errors that may wrap each other in a cycle, for which errors.AsType never returns.
 func As[T any](err error) (match T, ok bool) {
 	WalkErrors(err, func(e error, _ bool) bool {
 		if ok {
@@ -96,7 +96,7 @@ func As[T any](err error) (match T, ok bool) {
 	return match, ok
 }
 
-// Claims is errors.Is for errors that may not be comparable, or wrap each other in a circle.
+// Claims is errors.Is for errors that may not be comparable, or may wrap each other in a cycle.
 func Claims(err, target error) bool {
 	found := false
 	WalkErrors(err, func(e error, _ bool) bool {

@@ -17,7 +17,7 @@ func fromOther(ctx context.Context) *Node {
 	return n
 }
 
-// mustNotBeNil panics for a nil ctx, where calling its methods would panic without a word of what is wrong.
+// mustNotBeNil panics with an explanation if ctx is nil: a call of one of its methods would panic without one.
 func mustNotBeNil(ctx context.Context) {
 	if ctx == nil {
 		panic("meanwhile: a nil ctx: pass the ctx that your function was given, or context.Background() where there is none")

@@ -5,23 +5,24 @@ import "github.com/meanwhile-go/meanwhile/internal/goroutine"
 // maxHolders is how many holders a semaphore remembers.
 const maxHolders = 64
 
-// holders are the tasks that hold a semaphore, by the label sets of the goroutines that called Acquire. A semaphore has no owner: another goroutine
-// may release what one took. So the holders are forgotten, until everything is free, when a goroutine releases more than it took, or when there are
-// too many. The label sets keep no task from being collected. The semaphore's mutex guards it.
+// holders records which tasks hold a semaphore, by the label sets of the goroutines that called Acquire. A semaphore has no owner: a
+// goroutine may release what another one acquired. When a goroutine releases more than it acquired, or when there are too many holders,
+// the list is cleared, and stays incomplete until nothing is held. The label sets do not keep tasks from being garbage-collected. The
+// semaphore's mutex guards it.
 type holders struct {
 	List            []holder
 	Unknown         bool // the list is incomplete
-	Released        bool // a task has released what it took, at least once
-	ReleasedByOther bool // a goroutine has released what another one took, at least once
+	Released        bool // a task has released what it acquired, at least once
+	ReleasedByOther bool // a goroutine has released what another one acquired, at least once
 }
 
-// A holder is a task, with how much it took and has not released.
+// A holder is a task, with the weight that it has acquired and not released.
 type holder struct {
 	Set    goroutine.Address
 	Weight int
 }
 
-// add notes that the goroutine with the label set took a weight.
+// add records that the goroutine with the label set acquired a weight.
 func (h *holders) add(set goroutine.Address, weight int) {
 	if h.Unknown || weight == 0 {
 		return
@@ -40,7 +41,7 @@ func (h *holders) add(set goroutine.Address, weight int) {
 	h.List = append(h.List, holder{set, weight})
 }
 
-// remove notes that the running goroutine released a weight. rest is how much is still held.
+// remove records that the running goroutine released a weight. rest is how much is still held.
 func (h *holders) remove(weight, rest int) {
 	switch {
 	case weight == 0:
@@ -52,7 +53,7 @@ func (h *holders) remove(weight, rest int) {
 	}
 }
 
-// subtract subtracts a weight from what the goroutine with the label set took. It returns false if that was less.
+// subtract subtracts a weight from that of the goroutine with the label set. It returns false if the goroutine holds less.
 func (h *holders) subtract(set goroutine.Address, weight int) bool {
 	for i := range h.List {
 		one := &h.List[i]

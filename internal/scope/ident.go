@@ -6,8 +6,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// An ident is, in one word, a number that tells a task from the others that run in the process, and below it the task's
-// kind, and whether its base is not its parent. Numbers come again after some 268 million tasks.
+// An ident has in one word a number that distinguishes a task from the others that run in the process, whether the task's base is not its
+// parent, and its kind. Numbers repeat after some 268 million tasks.
 type ident uint32
 
 const (
@@ -17,7 +17,7 @@ const (
 	isForeign ident = 1 << (kindBits - 1)
 )
 
-// nextID gives a number.
+// nextID returns a new number.
 func nextID() uint32 { return lastID.Add(1) & maxID }
 
 func newIdent(id uint32, k Kind) ident { return ident(id<<kindBits) | ident(k) }
@@ -33,11 +33,11 @@ func (n *Node) ID() uint32 { return n.ident.id() }
 
 func (n *Node) Kind() Kind { return n.ident.Kind() }
 
-// lastID is the number that was given last.
+// lastID is the last number that was assigned.
 var lastID atomic.Uint32
 
-// A block has the numbers and label sets of some tasks to come, of whatever trees: a scope that starts one task needs two of
-// them, and making one object for several scopes costs less. As long as one of the sets is in use, so are the labels of the others.
+// A block has numbers and label sets for some of the next tasks, of any tree: a scope that starts one task needs two of them, and one
+// allocation for several scopes costs less. As long as one of the sets is in use, the labels of the others stay in memory.
 type block struct {
 	number uint32 // of the first set
 	taken  atomic.Uint32
@@ -48,7 +48,7 @@ const blockSize = 16
 
 var openBlock atomic.Pointer[block]
 
-// reserve returns numbers in the process, from that after last on, and as many label sets, none of which points to its task.
+// reserve returns count process-wide numbers, the first of which is last+1, and as many label sets, none of which points to its task.
 func reserve(count uint32) (last uint32, sets []goroutine.Set) {
 	if count > 2 {
 		return lastID.Add(count) - count, make([]goroutine.Set, count)

@@ -57,7 +57,7 @@ func (j *EndWaiter) Target() *Node { return j.end.n }
 
 func (*EndWaiter) Kind() WaiterKind { return ForEnd }
 
-// StillWaits reports whether the wait is not over. It does not depend on the ctx, which may not be a task's.
+// StillWaits reports whether the wait is not over. It does not depend on the ctx of the wait, which may not be that of a task.
 func (j *EndWaiter) StillWaits() bool { return j.end.linked() && !j.IsAwake() }
 
 // Await returns when n has ended, or ctx is canceled.

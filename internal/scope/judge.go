@@ -16,8 +16,8 @@ const (
 	canceledAbove         // it stopped because it was canceled from further up
 )
 
-// judge decides what err, which n's function returned, means. A task merely stopped when every leaf of its error's tree is
-// the cancellation, its cause, or a failure that counts already; an error that is joined with another is not lost.
+// judge decides what err, which n's function returned, means. A task merely stopped, and did not fail, when every leaf of its error's
+// tree is the cancellation, its cause, or a failure that is recorded already; so an error that is joined with one of these is not lost.
 func (n *Node) judge(err error) outcome {
 	if err == nil {
 		return succeeded
@@ -68,8 +68,8 @@ func (c *cancellation) stops(n *Node) outcome {
 	return canceled
 }
 
-// isPlainError reports whether err is what nearly every canceled task returns, the error of its ctx, and no failure of those that are
-// recorded. That needs no walk, which would not fit into the first part of a goroutine's stack.
+// isPlainError reports whether err is the error of n's ctx, which nearly every canceled task returns, and none of the recorded failures.
+// It does not walk the error's tree, which would need more than the initial stack of a goroutine.
 func (c *cancellation) isPlainError(err error, recorded []error) bool {
 	if err != c.err { // comparable: c.err is of package context
 		return false
@@ -86,7 +86,7 @@ func isOneOf(err error, list []error) bool {
 	return slices.ContainsFunc(list, func(e error) bool { return SameError(err, e) })
 }
 
-// HasFailure reports whether err is a failure that n or a scope above it knows of. n may be nil.
+// HasFailure reports whether err is a failure that is recorded in n or in a scope above it. n may be nil.
 func (n *Node) HasFailure(err error) bool {
 	for ; n != nil; n = n.Parent {
 		n = n.top()
@@ -97,7 +97,7 @@ func (n *Node) HasFailure(err error) bool {
 	return false
 }
 
-// recorded returns the failures of tasks below n that n knows of. They are only ever appended to.
+// recorded returns the failures of tasks below n that are recorded in n. They are only ever appended to.
 func (n *Node) recorded() []error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -118,9 +118,9 @@ func (n *Node) above() *Node {
 	return nil
 }
 
-// top returns the highest task that a failure of n fails: the nearest scope of Run or Shield, the nearest item, or the task right below the nearest
-// Supervise. That one has the failures of all tasks up to it. It is noted with the first task below each, since in a deep tree a walk up from every
-// task that fails would be slow.
+// top returns the highest task that a failure of n fails: the nearest scope of Run or Shield, the nearest item, or the task right below
+// the nearest Supervise. The failures of all tasks up to it are recorded there. A task stores its top when its first child starts: in a
+// deep tree, walking up from every failed task would be slow.
 func (n *Node) top() *Node {
 	if p := n.above(); p != nil {
 		return p.childTasks.top

@@ -11,9 +11,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// TaskLabel is the profiler label of a task's goroutine: its name path, which are the names from the root of the tree to
-// the task, joined by "/". It leaves out what tells apart tasks of one name: an unnamed task is "#" in it, and an item "[]".
-// So profiles group the goroutines of a million equal tasks into one.
+// TaskLabel is the profiler label of a task's goroutine. Its value is the name path: the names from the root of the tree to the task,
+// joined by "/". It leaves out what distinguishes tasks of one name: an unnamed task is "#" in it, and an item "[]". So profiles group
+// the goroutines of a million equal tasks into one.
 const TaskLabel = "task"
 
 // labelName is n's part of the name path.
@@ -42,7 +42,7 @@ func findLabel(labels []goroutine.Label, key string) (int, bool) {
 	return slices.BinarySearchFunc(labels, key, func(l goroutine.Label, key string) int { return cmp.Compare(l.Key, key) })
 }
 
-// callersLabels identifies the labels that ctx, which is no task's own, adds to those of its task; nil for none.
+// callersLabels identifies the labels that ctx, which is not that of a task, adds to those of its task; nil for none.
 func callersLabels(ctx context.Context, parent *Node) any {
 	labels := goroutine.ValueOf(ctx)
 	if parent != nil && labels == parent.labelValue() {
@@ -51,7 +51,7 @@ func callersLabels(ctx context.Context, parent *Node) any {
 	return labels
 }
 
-// rootLabels are those of a scope or stream which no task is above.
+// rootLabels returns the labels of a scope or stream with no task above it.
 func rootLabels(callers any, name string) []goroutine.Label {
 	if callers == nil {
 		return interned.below(nil, name)
@@ -59,18 +59,18 @@ func rootLabels(callers any, name string) []goroutine.Label {
 	return withLabel(goroutine.LabelsOf(callers), name)
 }
 
-// A labelCache is what a task remembers of the labels that it gave to the last task below it: the next one often has the same.
+// A labelCache has the labels that a task gave to its last child: the next child often has the same.
 type labelCache struct {
 	name    string
 	callers any // what identifies labels that the caller's ctx added
 	labels  []goroutine.Label
 }
 
-// labelsBelow returns the labels for n, a new task below p, which f is of, and whose mutex the caller holds.
+// labelsBelow returns the labels for n, a new task below p. f is the children of p; the caller holds p's mutex.
 func (f *children) labelsBelow(p, n *Node, callers any) []goroutine.Label {
 	name, above := n.labelName(), p.Labels.Labels()
 	if callers == nil && len(above) == 1 && f.started <= maxReserve {
-		return interned.below(above, name) // few tasks are not worth the memory
+		return interned.below(above, name) // for few tasks, a cache is not worth the memory
 	}
 	c := f.labels
 	if c == nil {
@@ -89,7 +89,7 @@ func (f *children) labelsBelow(p, n *Node, callers any) []goroutine.Label {
 	return c.labels
 }
 
-// extend returns the labels of what has a name below what has the others.
+// extend returns the labels of a task with a name, below a task with the labels above.
 func extend(above []goroutine.Label, name string) []goroutine.Label {
 	if len(above) == 1 {
 		return interned.below(above, name)
@@ -97,7 +97,7 @@ func extend(above []goroutine.Label, name string) []goroutine.Label {
 	return withLabel(slices.Clone(above), join(NamePath(above), name))
 }
 
-// join adds a name to a path that is not too long yet.
+// join adds a name to a path, unless the result would be too long.
 func join(path, name string) string {
 	if path == "" {
 		return name
@@ -108,7 +108,7 @@ func join(path, name string) string {
 	return path + "/" + name
 }
 
-// withLabel sets the name path in a list that nobody else has.
+// withLabel sets the name path in a list that is not shared.
 func withLabel(list []goroutine.Label, path string) []goroutine.Label {
 	i, ok := findLabel(list, TaskLabel)
 	if ok {
@@ -120,14 +120,14 @@ func withLabel(list []goroutine.Label, path string) []goroutine.Label {
 
 const (
 	maxNamePaths = 10_000 // that are kept for as long as the program runs
-	maxNamePath  = 1024   // bytes; what is deeper has the labels of the task above
+	maxNamePath  = 1024   // bytes; a deeper task has the labels of the task above
 )
 
-// interned has the labels of each name path once: a program has few of them, and many tasks.
+// interned has the labels of each name path once: a program has few name paths, and many tasks.
 var interned = namePaths{interned: make(map[nameBelow]*internedName)}
 
 type namePaths struct {
-	recent   [256]atomic.Pointer[internedName] // those asked for last, by their hash: most are found here, without the mutex
+	recent   [256]atomic.Pointer[internedName] // those used last, by their hash: most are found here, without the mutex
 	mu       sync.Mutex
 	interned map[nameBelow]*internedName
 }
@@ -151,8 +151,8 @@ func (n nameBelow) hash() uint8 {
 	return uint8(h)
 }
 
-// below returns the labels of a name below what has the given labels, which are none or the name path. When there are too many
-// names, they are those from above.
+// below returns the labels of a name below a task with the labels above, which are none or the name path. When there are too many names,
+// it returns the labels above.
 func (i *namePaths) below(above []goroutine.Label, name string) []goroutine.Label {
 	key := nameBelow{name: name}
 	if len(above) > 0 {
@@ -184,7 +184,8 @@ func (i *namePaths) below(above []goroutine.Label, name string) []goroutine.Labe
 	return found.labels
 }
 
-// LabelGoroutine gives the running goroutine a label set: itself where that can be, else one with the same labels.
+// LabelGoroutine gives the running goroutine a label set: set itself where goroutines can be identified by their label sets, else one
+// with the same labels.
 func LabelGoroutine(set *goroutine.Set) {
 	if goroutine.Exact {
 		set.Set()
@@ -193,7 +194,8 @@ func LabelGoroutine(set *goroutine.Set) {
 	}
 }
 
-// labelValue answers runtime/pprof, so that pprof.Do in a task adds to the task's labels and restores them afterwards.
+// labelValue returns the value that runtime/pprof looks up in a ctx, so that pprof.Do in a task adds to the task's labels and restores
+// them afterwards.
 func (n *Node) labelValue() any {
 	if goroutine.Exact {
 		return n.Labels.Value()
@@ -201,7 +203,7 @@ func (n *Node) labelValue() any {
 	return labelContext(n.Labels).Value(goroutine.Key)
 }
 
-// labelContext is a context with the labels of a set, by the public API alone.
+// labelContext returns a context with the labels of a set. It uses only the public API.
 func labelContext(set *goroutine.Set) context.Context {
 	var pairs []string
 	for _, l := range set.Labels() {

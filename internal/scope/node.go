@@ -13,9 +13,9 @@ import (
 
 // A Node is a task without its type: the context its function gets, and its place in the tree.
 //
-// It is a context of its own because one object that is task, context and link of its parent's list costs less than half
-// of a goroutine with a standard context of its own. What the standard library needs to treat it as one of its own is in cancel.go. Its
-// size counts: what few tasks have is in children and lazyFields.
+// It is a context of its own because one object that is task, context and list entry costs less than half of a goroutine with a standard
+// context. What the standard library needs to treat it as one of its own is in cancel.go. Its size matters: fields that few tasks need
+// are in children and lazyFields.
 type Node struct {
 	Parent   *Node // the task it is below; nil for a root
 	shared   *shared
@@ -29,38 +29,38 @@ type Node struct {
 
 	mu         sync.Mutex
 	next       *Node         // in the list of the parent's children; guarded by the parent's mu
-	done       chan struct{} // closed by the cancellation, made by the first who asks
+	done       chan struct{} // made by the first call of Done, closed by the cancellation
 	after      *After        // woken by the cancellation
 	ends       *After        // woken by the end of the task; the one of Task.Done, if there is one, is the first
-	childTasks *children     // set once: from the beginning where the base is not the parent, else with the first task below
+	childTasks *children     // set once: at the start if the base is not the parent, else with the first task below
 	lazy       *lazyFields   // set once
 }
 
 // shared is what the tasks of a subtree have in common.
 type shared struct {
 	foreign *Node       // the nearest task whose base is not a task's context but can be canceled
-	observe Observer    // nil for nobody
-	attrs   []slog.Attr // of Attrs, those from above first
+	observe Observer    // nil for none
+	attrs   []slog.Attr // of the option Attrs, those of tasks above first
 }
 
-// lazyFields is what most tasks do not have.
+// lazyFields are the fields that most tasks do not need.
 type lazyFields struct {
-	err      error // how the task ended; written before the flag finished
+	err      error // how the task ended; written before IsFinished is set
 	deadline time.Time
 	timer    *time.Timer // of Timeout, or of a shield's grace
 	Grace    time.Duration
-	shielded bool        // the grace has begun
+	shielded bool        // the grace period has started
 	detach   func() bool // ends the attachment to a foreign base
 	failed   Failures    // of the tasks below, where n is their top
 	first    error       // the first failure of a task below, where n is not their top
 	unwaited []*Node     // below Supervise: failures that nobody has waited for yet
-	lost     int         // and those for which there was no room
+	lost     int         // the number of those for which unwaited had no space
 	started  time.Time   // only when observed
 	clock    *clock      // of the tree, at its root
 	stream   stream      // of a stream's scope
 }
 
-// Stream is that of a stream's scope, if it can report what it waits for.
+// Stream returns the stream whose scope n is, if it can report what it waits for, or nil.
 func (n *Node) Stream() stream {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,14 +70,14 @@ func (n *Node) Stream() stream {
 	return n.lazy.stream
 }
 
-// ShowStream makes s say what the scope waits for. Snapshots of the scope may be taken already.
+// ShowStream sets the stream that reports what the scope waits for. Snapshots may read n at the same time.
 func (n *Node) ShowStream(s stream) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.moreLocked().stream = s
 }
 
-// A stream says what it waits for.
+// A stream reports what it waits for.
 type stream interface {
 	Waits() (reason, on string)
 	Awaited() string
@@ -106,13 +106,13 @@ const (
 	isClosed             // no task can be started below any more; a childCount says so as well
 	isClocked            // lazy.clock is set
 	IsFinished           // the outcome is final
-	isObserved           // somebody waited for the task and got its failure
+	isObserved           // a caller waited for the task and got its failure
 	isCounted            // below Supervise: the failure was not kept, but counted in lost
 	IsStarted            // the goroutine of the task has its labels
 	isCut                // a cancellation from outside kept a task below from finishing its work
 	isInterrupted        // the error of the task is that of its cancellation
 	isFailedBelow        // the error of the task is the failure of one below it
-	hasPlace             // of those that MaxTasks gives to the tasks of the scope above
+	hasPlace             // the task occupies one of the places that MaxTasks gives to the scope above
 )
 
 func (n *Node) Is(flag uint32) bool { return n.flags.Load()&flag != 0 }
@@ -123,7 +123,7 @@ var (
 	closed   = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 )
 
-// base returns what the task was started with: its parent, or a context that is no task's.
+// base returns the context that the task was started with: its parent, or a context that is not that of a task.
 func (n *Node) base() context.Context {
 	if n.ident.isForeign() {
 		return n.childTasks.base
@@ -131,7 +131,7 @@ func (n *Node) base() context.Context {
 	return n.Parent
 }
 
-// IsAbove reports whether n is the task below, or above it.
+// IsAbove reports whether n is the task below itself, or above it.
 func (n *Node) IsAbove(below *Node) bool {
 	for ; below != nil; below = below.Parent {
 		if below == n {
@@ -141,7 +141,7 @@ func (n *Node) IsAbove(below *Node) bool {
 	return false
 }
 
-// use marks n as one that has more to it than a function; the caller holds mu. It returns the flags.
+// use marks n as a task to which something was attached; the caller holds mu. It returns the flags.
 func (n *Node) use() uint32 {
 	if flags := n.flags.Load(); flags&isUsed != 0 {
 		return flags
@@ -166,7 +166,7 @@ func (n *Node) Open(ctx context.Context, kind Kind, o *Settings) {
 		n.configure(o)
 	}
 	if kind == KindShield && n.shared.foreign != nil {
-		parent.Pull(true) // a cancellation that comes begins the grace
+		parent.Pull(true) // a later cancellation starts the grace period
 		n.shared = &shared{observe: n.shared.observe, attrs: n.shared.attrs}
 	}
 	foreign := !own && canceledApart(ctx, parent)
@@ -189,23 +189,23 @@ func (n *Node) Open(ctx context.Context, kind Kind, o *Settings) {
 		f.identify(n, rootLabels(callers, n.labelName()))
 	}
 	if foreign && kind == KindShield {
-		n.attach() // the others ask for a cancellation, and attach themselves only when something below waits: see pull
+		n.attach() // the others check for a cancellation, and attach only when something below waits: see Pull
 	}
 }
 
-// canceledApart reports whether ctx, which is no task's own, can be canceled otherwise than with its task.
+// canceledApart reports whether ctx, which is not that of a task, can be canceled independently of its task.
 func canceledApart(ctx context.Context, parent *Node) bool {
 	done := ctx.Done()
 	return done != nil && (parent == nil || parent.Done() != done)
 }
 
-// Attributes are those of Attrs, from the root of the tree on.
+// Attributes returns the attributes of the option Attrs, from the root of the tree on.
 func (n *Node) Attributes() []slog.Attr { return n.shared.attrs }
 
-// Observer is called with what happens to n, or nil.
+// Observer returns the observer of n, or nil.
 func (n *Node) Observer() Observer { return n.shared.observe }
 
-// TellStart is called where a panic of the observer is one of n's function.
+// TellStart reports the start of n to its observer. Its caller treats a panic of the observer as one of n's function.
 func (n *Node) TellStart() {
 	if f := n.shared.observe; f != nil {
 		f.TaskStarted(n.Path())
@@ -238,8 +238,8 @@ func (n *Node) configure(o *Settings) {
 	}
 }
 
-// attach has the standard library report the cancellation of the base, in a goroutine of its own. The base may be of the user's
-// own making, so it is asked without n's mutex.
+// attach makes the standard library report the cancellation of the base, which it does in a separate goroutine. The base may be of a type
+// of the program's, so its methods are called without n's mutex.
 func (n *Node) attach() {
 	n.mu.Lock()
 	if n.use()&(isAttached|IsFinished) != 0 {
@@ -250,7 +250,7 @@ func (n *Node) attach() {
 	n.mu.Unlock()
 	detach := context.AfterFunc(n.base(), n.cancelFromBase)
 	n.mu.Lock()
-	finished := n.Is(IsFinished) // then release may have looked for it already
+	finished := n.Is(IsFinished) // then release may have run without detach
 	if !finished {
 		n.moreLocked().detach = detach
 	}
@@ -269,10 +269,10 @@ func (n *Node) cancelFromBase() {
 	n.Cancel(c)
 }
 
-// Pull asks the foreign bases above for a cancellation that has not come yet: the standard library reports one in a
-// goroutine of its own, while Err of a standard child context reports it at once. Where that goroutine is on its way down the
-// tree already, n does not wait for it. With wait, pull attaches n to those bases, so that a cancellation will come. It
-// never looks beyond a shield, whose subtree has no foreign base above.
+// Pull checks the foreign bases above for a cancellation that has not reached n yet: the standard library reports one in a separate
+// goroutine, while Err of a standard child context reports it at once. If that goroutine is already canceling the tree, n does not wait
+// for it. With wait, Pull attaches to those bases, so that a later cancellation reaches n. It never looks beyond a shield, whose subtree
+// has no foreign base above.
 func (n *Node) Pull(wait bool) {
 	for f := n.shared.foreign; f != nil; {
 		if f.canceled.Load() == nil {
@@ -293,7 +293,7 @@ func (n *Node) Pull(wait bool) {
 	}
 }
 
-// More returns n's lazily allocated part and makes it if need be.
+// More returns n's lazily allocated fields, and allocates them if necessary.
 func (n *Node) More() *lazyFields {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -308,7 +308,7 @@ func (n *Node) moreLocked() *lazyFields {
 	return n.lazy
 }
 
-// Cancellation is what canceled n, or that n has ended, or nil.
+// Cancellation returns what canceled n, or ended if n has ended, or nil.
 func (n *Node) Cancellation() *cancellation {
 	c := n.canceled.Load()
 	if c == nil && n.Is(IsFinished) {

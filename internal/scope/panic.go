@@ -5,12 +5,12 @@ import (
 	"runtime/debug"
 )
 
-// ErrUnreturned stands for the error of a function until it returns: where it is still found, the function panicked or
-// called Goexit. It never leaves the package.
+// ErrUnreturned is the error of a function until it returns: where it is still set, the function panicked or called Goexit. Programs
+// never get it.
 var ErrUnreturned = errors.New("the function has not returned")
 
-// Recovered is the error of a function that did not return; r is what recover says, nil after Goexit. The panic of a
-// stream's source comes here a second time, from the loop over the stream: it keeps its stack.
+// Recovered returns the error of a function that did not return; r is the result of recover, which is nil after Goexit. The panic of a
+// stream's source arrives here a second time, from the loop over the stream: it keeps its first stack.
 func Recovered(r any) error {
 	if r == nil {
 		return ErrGoexit
@@ -21,10 +21,10 @@ func Recovered(r any) error {
 	return &PanicError{Value: r, Stack: debug.Stack()}
 }
 
-// panicked is the error of a task's own panic until that is judged: whatever the value is, it is a failure.
+// panicked is the error of a task's own panic until judge has seen it: whatever the value is, it is a failure.
 type panicked struct{ *PanicError }
 
-// NewPanic is recovered for the function of a task.
+// NewPanic is Recovered for the function of a task.
 func NewPanic(r any) error {
 	err := Recovered(r)
 	if p, ok := err.(*PanicError); ok {
@@ -33,8 +33,8 @@ func NewPanic(r any) error {
 	return err
 }
 
-// Unreturned is called when the function of a task has not returned, with what recover said. It makes an error of a panic.
-// After Goexit, which nothing follows in the goroutine, it ends the task.
+// Unreturned is called with the result of recover when the function of a task has not returned. It returns a panic as an error. After
+// Goexit, nothing else runs in the goroutine, so it ends the task.
 func (n *Node) Unreturned(r any) error {
 	if r == nil {
 		n.Finish(ErrGoexit)

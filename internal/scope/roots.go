@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// registry has the roots of the process: the scopes and streams that no task is above. Each has a slot, which it takes and leaves
-// without a lock, or, when that is taken, a place in a set. The sets are several, so that programs with thousands of trees at
-// once do not meet at one mutex.
+// registry has the roots of the process: the scopes and streams with no task above them. Each root occupies its slot, which needs no
+// lock, or, when the slot is occupied, is in a map. There are several maps, so that programs with thousands of trees at once do not
+// contend for one mutex.
 var registry [16]struct {
 	slots [64]atomic.Pointer[Node]
 	mu    sync.Mutex

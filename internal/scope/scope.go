@@ -10,18 +10,18 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// A Scope is a task that is run by its caller's goroutine.
+// A Scope is a task that runs in its caller's goroutine.
 type Scope struct {
 	Node
 	tasks children
 	Limit *Sem              // of its tasks; nil for none
-	outer goroutine.Address // the labels that the goroutine has outside
+	outer goroutine.Address // the labels that the goroutine has outside the scope
 }
 
-// TakesPlace notes that the end of n gives one of the places back.
+// TakesPlace marks n as a task that releases one of the scope's places when it ends.
 func (n *Node) TakesPlace() { n.flags.Or(hasPlace) }
 
-// Places are those for the tasks of n, if it is a scope that has a limit, or nil.
+// Places returns the semaphore that limits the tasks of n, or nil if n is not a scope with a limit.
 func (n *Node) Places() *Sem {
 	switch n.Kind() {
 	case KindRun, KindSupervise, KindShield:
@@ -37,7 +37,7 @@ func NewScope() *Scope {
 	return s
 }
 
-// Run opens the scope, runs fn in it and closes it. Meanwhile the goroutine has the labels of the scope.
+// Run opens the scope, runs fn in it and closes it. Until it returns, the goroutine has the labels of the scope.
 func (s *Scope) Run(ctx context.Context, kind Kind, fn func(context.Context) error, o *Settings) (err error) {
 	if goroutine.Exact {
 		s.outer = goroutine.Current()
@@ -55,7 +55,7 @@ func (s *Scope) Run(ctx context.Context, kind Kind, fn func(context.Context) err
 	return s.call(fn)
 }
 
-// call runs fn and closes the scope. A snapshot knows where on a stack a scope begins by the name of this function.
+// call runs fn and closes the scope. A snapshot recognizes by the name of this function where a scope starts on a stack.
 //
 //go:noinline
 func (s *Scope) call(fn func(context.Context) error) (err error) {
@@ -74,8 +74,8 @@ func (s *Scope) call(fn func(context.Context) error) (err error) {
 	return fn(&s.Node)
 }
 
-// passOnFailures makes the failures below n ones of the task that it is in, when Goexit, which that meets by itself, keeps Run from
-// returning them. Those of a root are logged.
+// passOnFailures makes the failures of tasks below n failures of the task that n runs in, because Goexit keeps Run from returning them.
+// It leaves out ErrGoexit, which that task gets by itself. The failures of a root are logged.
 func (n *Node) passOnFailures() {
 	f := n.failures()
 	f.errs = slices.DeleteFunc(slices.Clone(f.errs), func(err error) bool { return err == ErrGoexit })
@@ -106,7 +106,7 @@ func (n *Node) close(err error) error {
 	return JoinFailures(err, n.Leave(err))
 }
 
-// sum puts together what a scope returns.
+// sum returns the error of a scope: err, which its function returned, and the failures of the tasks below.
 func (n *Node) sum(err error, outcome outcome) error {
 	if err == nil && !n.Is(isUsed|isCut) {
 		return nil
@@ -124,7 +124,7 @@ func (n *Node) sum(err error, outcome outcome) error {
 	return f.Join()
 }
 
-// ledBy puts err, which the function returned, in place of those of the failures that it passes on, if it has words of its own.
+// ledBy puts err, which the function returned, in place of the failures that err wraps, if err adds a text of its own to the first one.
 func (f Failures) ledBy(err error, outcome outcome) Failures {
 	if len(f.errs) == 0 || !addsFailures(err, f.errs[0]) {
 		return f
@@ -136,7 +136,7 @@ func (f Failures) ledBy(err error, outcome outcome) Failures {
 	return Failures{append([]error{err}, others...), f.more}
 }
 
-// failures are those of the tasks below, none of which runs any more.
+// failures returns the failures of the tasks below, all of which have ended.
 func (n *Node) failures() (f Failures) {
 	var unwaited []*Node
 	n.mu.Lock()
@@ -154,13 +154,13 @@ func (n *Node) failures() (f Failures) {
 	return f
 }
 
-// addsFailures reports whether err passes the failure on with words of its own, as opposed to telling of the cancellation
-// that the failure led to.
+// addsFailures reports whether err wraps the failure with a text of its own, as opposed to reporting the cancellation that the failure
+// caused.
 func addsFailures(err, failure error) bool {
 	return carries(err, failure) && (!Claims(err, context.Canceled) || Claims(failure, context.Canceled))
 }
 
-// startGrace lets the cancellation c reach a shielded scope when its grace is over.
+// startGrace starts the grace period of a shielded scope; when it is over, the cancellation c cancels the scope.
 func (n *Node) startGrace(c *cancellation) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -11,10 +11,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// A Sem is a semaphore with weights, first come, first served: that of programs, and that of the limits of this module. Limits are released by other
-// tasks than those that acquired them, and their holders are not tracked, so without waiters both are a single compare-and-swap.
+// A Sem is a weighted semaphore that serves first come, first served. Programs use it, and so do the limits of this module. A limit is
+// released by other tasks than those that acquired it, and its holders are not tracked, so without waiters both operations are a single
+// compare-and-swap.
 type Sem struct {
-	made uintptr // the place where a program made it; zero for a limit
+	made uintptr // return address of the place where a program created it; zero for a limit
 
 	free atomic.Uint64 // free weight plus one; zero while the mutex is needed: there are waiters, it is locked, or holders are tracked
 	size atomic.Int64  // changed with the mutex held
@@ -51,7 +52,7 @@ func (s *Sem) Open(size int) {
 	s.free.Store(uint64(size) + 1)
 }
 
-// Track makes a new semaphore remember where a program made it, and who holds it.
+// Track makes a new semaphore remember where a program created it, and who holds it.
 func (s *Sem) Track(made uintptr) {
 	s.made, s.tracked = made, goroutine.Exact
 	if s.tracked {
@@ -59,7 +60,7 @@ func (s *Sem) Track(made uintptr) {
 	}
 }
 
-// lock locks the mutex, and keeps other goroutines from taking and releasing without it.
+// lock locks the mutex, and keeps other goroutines from acquiring and releasing without it.
 func (s *Sem) lock() {
 	s.mu.Lock()
 	if free := s.free.Swap(0); free > 0 {
@@ -74,20 +75,20 @@ func (s *Sem) unlock() {
 	s.mu.Unlock()
 }
 
-// tryTake takes weight without the mutex. If it returns false, the weight may still be free.
+// tryTake acquires weight without the mutex. If it returns false, the weight may still be free.
 func (s *Sem) tryTake(weight int) bool {
 	free := s.free.Load()
 	return weight >= 0 && free > uint64(weight) && s.free.CompareAndSwap(free, free-uint64(weight))
 }
 
-// tryGive releases weight without the mutex. If it returns false, nothing is wrong: the mutex is needed.
+// tryGive releases weight without the mutex. If it returns false, the mutex is needed; that is not an error.
 func (s *Sem) tryGive(weight int) bool {
 	free := s.free.Load()
 	return weight >= 0 && free > 0 && free-1+uint64(weight) <= uint64(s.size.Load()) && s.free.CompareAndSwap(free, free+uint64(weight))
 }
 
-// Acquire takes weight, and waits until that much is free. It returns ctx's error with its cause if ctx is canceled first, and at once an error for a
-// weight that can never be free.
+// Acquire acquires weight, and waits until that much is free. It returns ctx's error with its cause if ctx is canceled first. For a
+// weight that can never be free, it returns an error at once.
 func (s *Sem) Acquire(ctx context.Context, weight int) error {
 	if err := CtxError(ctx); err != nil {
 		return err
@@ -129,7 +130,7 @@ func (s *Sem) check(weight int) error {
 	return fmt.Errorf("acquire %d of a semaphore of size %d: the weight must be from 0 to the size", weight, s.size.Load())
 }
 
-// acquired takes weight for the running goroutine; the caller has the lock.
+// acquired counts weight as held by the running goroutine; the caller holds the lock.
 func (s *Sem) acquired(weight int) {
 	s.inUse += weight
 	if s.tracked {
@@ -137,7 +138,7 @@ func (s *Sem) acquired(weight int) {
 	}
 }
 
-// TryAcquire takes weight if that much is free and there are no waiters. It reports whether it did.
+// TryAcquire acquires weight if that much is free and there are no waiters. It reports whether it did.
 func (s *Sem) TryAcquire(weight int) bool {
 	if s.tryTake(weight) {
 		return true
@@ -209,13 +210,13 @@ func (s *Sem) grant() {
 // A semState is the state of a semaphore at one moment.
 type semState struct {
 	Size, InUse int
-	Made        uintptr // return address of the place where a program made it; zero for a limit
+	Made        uintptr // as in Sem
 	Queue       []*SemWaiter
 	Holders     holders // may not be tracked
 	Tracked     bool
 }
 
-// State returns what s is at this moment.
+// State returns the current state of s.
 func (s *Sem) State() semState {
 	s.lock()
 	defer s.unlock()

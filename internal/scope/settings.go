@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Settings are what the options of a task say that concern the task itself.
+// Settings are the options of a task that concern the task itself.
 type Settings struct {
 	Name, ID   string
 	Timeout    time.Duration
@@ -15,13 +15,13 @@ type Settings struct {
 	Attrs      []slog.Attr
 }
 
-// An Observer is called with what happens to a task and to those below it, in the goroutine of the task that it happens to.
+// An Observer is called when a task, or a task below it, starts or ends, in the goroutine of the task that starts or ends.
 type Observer interface {
 	TaskStarted(path string)
 	TaskEnded(path string, err error, elapsed time.Duration)
 }
 
-// JoinAttrs returns those from above and the others behind them, in a slice that nobody appends to.
+// JoinAttrs returns the attributes from above, followed by the others, in a slice that is not appended to.
 func JoinAttrs(above, attrs []slog.Attr) []slog.Attr {
 	if len(above) == 0 {
 		return slices.Clip(attrs)

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Watched says that somebody inspects the trees of this process: from then on, tasks and items note when they begin. It is
-// set by the first snapshot, and by Main and Watch.
+// Watched reports whether the trees of this process are inspected: from then on, tasks and items record when they start. It is set by the
+// first snapshot, and by Main and Watch.
 var Watched atomic.Bool
 
-// tickLength is how exact the beginning of a task is known.
+// tickLength is the resolution of the recorded start of a task.
 const tickLength = 10 * time.Millisecond
 
-// origin is what ticks are counted from. They begin anew after 497 days.
+// origin is the time from which ticks are counted. They wrap around after 497 days.
 var origin = time.Now()
 
-// began is what a task that begins now notes: zero, which is unknown, while nobody does.
+// began returns the start time to record for a task that starts now: zero, which means unknown, while Watched is not set.
 func began() uint32 {
 	if !Watched.Load() {
 		return 0
@@ -23,19 +23,19 @@ func began() uint32 {
 	return tick()
 }
 
-// tick is the time now, in ticks; it is never zero.
+// tick returns the current time in ticks; it is never zero.
 func tick() uint32 { return max(1, uint32(uint64(time.Since(origin)/tickLength))) }
 
 // A Moment is the time at which ages are computed: one reading of the clock serves many tasks.
 type Moment uint32
 
-// Now is the present moment.
+// Now returns the current moment.
 func Now() Moment { return Moment(tick()) }
 
-// Age is how long n had run at a moment after its beginning; zero is not known.
+// Age returns how long n had been running at a moment after its start; zero means unknown.
 func (n *Node) Age(at Moment) time.Duration { return at.since(n.begun) }
 
-// since is how long ago a tick was; it is unknown for none.
+// since returns how long before m the tick begun was; zero if begun is unknown.
 func (m Moment) since(begun uint32) time.Duration {
 	if begun == 0 {
 		return 0

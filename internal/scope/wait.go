@@ -8,14 +8,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// A BlockedWait is a goroutine that waits inside this package. It blocks on a WaitGroup: 16 bytes, where a channel takes 96. The type that embeds it
-// knows what it waits for: a time, the end of a task, or a semaphore. The tree finds it in the list of what its task's cancellation wakes; an
-// [EndWaiter] also in the list of what the end of the other task wakes.
+// A BlockedWait is a goroutine that waits inside this package. It blocks on a WaitGroup: 16 bytes, where a channel takes 96. The type
+// that embeds it knows what it waits for: a time, the end of a task, or a semaphore. A snapshot finds it in its task's list of what a
+// cancellation wakes; it finds an [EndWaiter] also in the list of what the end of the other task wakes.
 type BlockedWait struct {
 	after After
 	wg    sync.WaitGroup
 	state atomic.Uint32 // isAwake, and the number of Identity
-	index int32         // index of a timeWaiter in its clock's heap, below zero outside of it; the clock guards it. It is here because here it takes no space
+	index int32         // index of a timeWaiter in its clock's heap, below zero outside of it; guarded by the clock. It takes no space: here it fills padding
 }
 
 // A Waiter is a BlockedWait with the type that embeds it.
@@ -65,7 +65,7 @@ func (p *BlockedWait) Wake() {
 	}
 }
 
-// Block waits, in a goroutine of p, until w is woken, or ctx is canceled.
+// Block waits, in p's goroutine, until w is woken, or ctx is canceled.
 func (p *BlockedWait) Block(ctx context.Context, w Waiter) {
 	n, own := ctx.(*Node)
 	if !own || goroutine.Exact && goroutine.Current() != n.Labels.Address() {
@@ -115,7 +115,7 @@ func (p *BlockedWait) IsAwake() bool { return p.state.Load()&isAwake != 0 }
 // StillWaits reports whether the wait is not over.
 func (p *BlockedWait) StillWaits() bool { return p.after.linked() }
 
-// waiters appends those that wait with a ctx of n, or for its end, to the lists. The caller holds mu.
+// waiters appends to the lists the waiters that wait with a ctx of n, or for its end. The caller holds mu.
 func (n *Node) waiters(l *Lists) {
 	for a := n.after; a != nil; a = a.next {
 		switch w := a.w.(type) {

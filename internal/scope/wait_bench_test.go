@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// BenchmarkWake wakes waiters that nobody waits for: it is what the end of a wait costs its waker, without the scheduler.
+// BenchmarkWake wakes waiters whose goroutines do not wait: it measures the cost of ending a wait for the waker, without the scheduler.
 func BenchmarkWake(b *testing.B) {
 	w := new(BlockedWait)
 	for b.Loop() {
@@ -16,7 +16,7 @@ func BenchmarkWake(b *testing.B) {
 	}
 }
 
-// BenchmarkIdentity asks for the number of a waiter that has one, as each snapshot does.
+// BenchmarkIdentity reads the number of a waiter that has one, as each snapshot does.
 func BenchmarkIdentity(b *testing.B) {
 	w := new(BlockedWait)
 	for b.Loop() {
@@ -24,7 +24,7 @@ func BenchmarkIdentity(b *testing.B) {
 	}
 }
 
-// BenchmarkSleep is a wait of a task from its beginning to its end, for a time that has come at once.
+// BenchmarkSleep measures a task's wait, from its start to its end, for a time that comes at once.
 func BenchmarkSleep(b *testing.B) {
 	err := NewScope().Run(context.Background(), KindRun, func(ctx context.Context) error {
 		for b.Loop() {

@@ -9,17 +9,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// An attrIs matches a record that has an attribute whose value is one of several, whatever the case of its letters.
+// An attrIs matches a record that has an attribute whose value is one of several, regardless of case.
 type attrIs struct {
 	anywhere
 	key    string
 	values []wantedValue
 }
 
-// A wantedValue is what a value has to be: a text as it was written, any other by its value, so that 90s is 1m30s.
+// A wantedValue is a value to compare with: a text as it was written, any other kind by its value, so that 90s equals 1m30s.
 type wantedValue struct {
 	wanted
-	value []byte // as AppendText writes it, with small letters
+	value []byte // as AppendText writes it, in lower case
 
 	isInteger, isFloat bool // whether value is that of integer, and of float
 	integer            int64
@@ -47,7 +47,7 @@ func (a *attrIs) match(v *logs.View) bool {
 }
 
 func (a *attrIs) is(value *logs.AttrValue) bool {
-	if w := &a.values[0]; len(a.values) == 1 && !w.prefix { // as most are: then numbers need not become texts
+	if w := &a.values[0]; len(a.values) == 1 && !w.prefix { // the usual case: numbers are compared without being formatted
 		switch value.Kind() {
 		case slog.KindInt64:
 			return w.isInteger && value.Int64() == w.integer

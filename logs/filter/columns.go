@@ -199,7 +199,7 @@ func (f *fieldLike) among(c Columns, of Rows) (Rows, error) {
 	return amongTexts(c, f.field, of, f.pattern.match)
 }
 
-// amongTexts returns the records of which a text is one that is wanted.
+// amongTexts returns the records whose text of a field is wanted.
 func amongTexts(c Columns, of field, rows Rows, is func(text []byte) bool) (Rows, error) {
 	part := PartMessage
 	switch of {
@@ -240,8 +240,8 @@ func (a *attrLike) among(c Columns, of Rows) (Rows, error) {
 	return amongAttrs(c, a.key, of, nil, a.is)
 }
 
-// amongAttrs returns the records of which one attribute with a key has a wanted value. Between, which may be nil, reports whether one may be
-// from a least value to a greatest one.
+// amongAttrs returns the records that have an attribute with a key and a wanted value. between, which may be nil, reports whether a
+// wanted value may lie between a least and a greatest one.
 func amongAttrs(c Columns, key string, of Rows, between func(least, most *logs.AttrValue) bool, is func(value *logs.AttrValue) bool) (Rows, error) {
 	columns, err := c.Attrs([]byte(key))
 	if err != nil {
@@ -315,7 +315,7 @@ func amongColumn(c Column, of, found Rows, is func(value *logs.AttrValue) bool) 
 	return nil
 }
 
-// between reports whether a value from least to most may be one of those that are wanted.
+// between reports whether a wanted value may lie between least and most.
 func (a *attrIs) between(least, most *logs.AttrValue) bool {
 	w := &a.values[0]
 	if len(a.values) > 1 || w.prefix || least.Kind() != slog.KindInt64 {
@@ -329,5 +329,5 @@ func (a *attrCompare) between(least, most *logs.AttrValue) bool {
 		lo, hi := a.time.compared(a.comparison)
 		return least.Kind() == slog.KindTime && least.Int64() <= hi && most.Int64() >= lo
 	}
-	return a.is(least) || a.is(most) // as a comparison has no end on one side
+	return a.is(least) || a.is(most) // a comparison is unbounded on one side
 }

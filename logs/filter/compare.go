@@ -58,8 +58,8 @@ func (a *attrCompare) is(value *logs.AttrValue) bool {
 
 func (a *attrCompare) negate() expr { return notTerm{a} }
 
-// textNumber reads a decimal number, or a duration as seconds. It allocates nothing for a text that is none of both, as
-// far as it looks like none.
+// textNumber parses a decimal number, or a duration, which it returns in seconds. It allocates nothing for a text whose characters show
+// that it is neither.
 func textNumber(text []byte) (n float64, ok bool) {
 	if len(text) == 0 || len(text) > 40 {
 		return 0, false

@@ -6,15 +6,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// An expr is a part of a filter. What is negated are terms alone: negate brings a not down to them, so that each part can
-// tell what the records have in common that match it.
+// An expr is a part of a filter. Only terms are negated: negate moves a not down to them, so that each part can report what its matching
+// records have in common.
 type expr interface {
 	match(v *logs.View) bool
 	service(name string) bool               // whether a record of that service can match
-	tokens(have []uint64) []uint64          // adds tokens that each record that matches has
-	bounds(of field) (lo, hi int64)         // of the values that a record that matches can have
-	negate() expr                           // what matches the others
-	among(c Columns, of Rows) (Rows, error) // those of the records of a block that match
+	tokens(have []uint64) []uint64          // adds tokens that every matching record has
+	bounds(of field) (lo, hi int64)         // of the values that a matching record can have
+	negate() expr                           // matches all other records
+	among(c Columns, of Rows) (Rows, error) // the matching records of a block
 }
 
 // allOf matches what all of its parts match.
@@ -138,7 +138,7 @@ func (n notTerm) bounds(of field) (lo, hi int64) {
 
 func (n notTerm) negate() expr { return n.term }
 
-// anywhere has the methods of a term that says nothing but whether a record matches.
+// anywhere has the methods of a term that knows only whether a record matches, and no service, tokens or bounds.
 type anywhere struct{}
 
 func (anywhere) service(string) bool                { return true }

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A field is a part of a record that a term looks at.
+// A field is a part of a record that a term reads.
 type field int
 
 const (
@@ -68,14 +68,14 @@ func AppendValue(b []byte, v *logs.View, key string) []byte {
 	}
 }
 
-// quoted replaces what stands for a quote and a backslash between quotes.
+// quoted replaces the escapes of a quote and of a backslash in a quoted text.
 var quoted = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 
-// A between matches a time, a level or a number.
+// A between matches a time, a level or a number in a range.
 type between struct {
 	anywhere
 	field  field
-	lo, hi int64 // both of them match; nothing does when lo is above hi
+	lo, hi int64 // both included; nothing matches if lo is above hi
 }
 
 func (b *between) match(v *logs.View) bool {
@@ -98,17 +98,17 @@ func (b *between) bounds(of field) (lo, hi int64) {
 
 func (b *between) negate() expr { return notTerm{b} }
 
-// A fieldIs matches a text of the record that is one of several, whatever the case of its letters.
+// A fieldIs matches a record with a text that is one of several, regardless of case.
 type fieldIs struct {
 	anywhere
 	field field
 	texts []wanted
 }
 
-// A wanted text is what another one has to be.
+// A wanted is a text to compare with.
 type wanted struct {
 	folded
-	prefix bool // what begins with it will do
+	prefix bool // a text that begins with it matches, too
 }
 
 func (w *wanted) is(text []byte) bool {
@@ -127,7 +127,7 @@ func (f *fieldIs) is(text []byte) bool {
 		if f.field != fieldTask || len(w.text) == 0 {
 			continue
 		}
-		// What is below a task matches as well.
+		// Tasks below a task match as well.
 		if rest, ok := w.cut(text); ok && len(rest) > 0 && (rest[0] == '/' || bytes.HasSuffix(w.text, []byte("/"))) {
 			return true
 		}
@@ -143,7 +143,7 @@ func (f *fieldIs) service(name string) bool { return f.field != fieldService || 
 
 func (f *fieldIs) tokens(have []uint64) []uint64 {
 	if len(f.texts) != 1 || f.texts[0].prefix || f.texts[0].wide || len(f.texts[0].text) == 0 {
-		return have // the index has other letters than ASCII as they are written
+		return have // the index does not fold the case of letters other than ASCII
 	}
 	text := f.texts[0].text
 	switch f.field {

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// A folded text is one to compare others with, whatever the case of their letters.
+// A folded is a text in the form in which texts are compared regardless of case.
 type folded struct {
-	text []byte // its ASCII letters small, all others as foldRune makes them
-	wide bool   // it has other than ASCII characters
+	text []byte // ASCII letters in lower case, all other characters as foldRune returns them
+	wide bool   // it has characters other than ASCII
 }
 
 func fold(text string) folded {
@@ -20,7 +20,7 @@ func fold(text string) folded {
 	return f
 }
 
-// foldRune returns the same character for all that differ in their case alone. That of an ASCII letter is an ASCII letter, and of
+// foldRune returns the same character for all characters that differ only in case. It returns an ASCII letter for ASCII letters, and for
 // no other character.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
@@ -35,7 +35,7 @@ func foldRune(r rune) rune {
 	return least
 }
 
-// cut cuts the folded text off the beginning of another, in whatever case that has it.
+// cut cuts the folded text off the beginning of another text, regardless of case.
 func (f *folded) cut(text []byte) (rest []byte, ok bool) {
 	if !f.wide {
 		if len(text) < len(f.text) || !sameLetters(text, f.text) {
@@ -54,7 +54,7 @@ func (f *folded) cut(text []byte) (rest []byte, ok bool) {
 	return text, true
 }
 
-// sameLetters reports whether a text begins with one of small ASCII letters.
+// sameLetters reports whether a text begins with another one, whose ASCII letters are in lower case, regardless of case.
 func sameLetters(text, small []byte) bool {
 	text = text[:len(small)]
 	for i, c := range small {

@@ -5,16 +5,16 @@ import (
 	"math/bits"
 )
 
-// FreshWords returns the part of text outside of which it has only words that before has as well: the part between the beginning and
-// the end that both share. An index that has the words of one message needs only these words of the next, which usually differs only
-// in a number or a name.
+// FreshWords returns the part of text between the beginning and the end that it shares with before. Outside of this part it has only
+// words that before has as well. An index that has the words of one message needs only these words of the next, which usually differs
+// only in a number or a name.
 func FreshWords(text, before []byte) []byte {
 	most := min(len(text), len(before))
 	begin := sharedPrefix(text[:most], before[:most])
 	if begin == len(text) && begin == len(before) {
 		return nil
 	}
-	// A word counts only with what ends it: the rest of the last one may differ.
+	// A word is shared only if its end is shared as well: the last one may continue differently.
 	for begin > 0 && word[text[begin-1]] != 0 {
 		begin--
 	}

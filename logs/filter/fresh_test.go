@@ -30,7 +30,7 @@ func TestFreshWords(t *testing.T) {
 	}
 }
 
-// TestFreshWordsLaw holds it to what an index needs: each word of a text is one of the text before, or of what is fresh.
+// TestFreshWordsLaw checks what an index needs: each word of a text is in the text before, or in the fresh part.
 func TestFreshWordsLaw(t *testing.T) {
 	tokens := func(text []byte) []uint64 { return AppendTokens(nil, &logs.View{Message: text}) }
 	piece := rapid.SampledFrom([]string{"a", "b", "ab", "A", "7", "_", "é", " ", "-", "=", "  ", "status", "request served by "})
@@ -49,12 +49,12 @@ func TestFreshWordsLaw(t *testing.T) {
 		had := append(tokens(before), tokens(fresh)...)
 		for _, token := range tokens(text) {
 			if !slices.Contains(had, token) {
-				t.Fatalf("a word of %q is neither in %q nor in %q, which is to be fresh", text, before, fresh)
+				t.Fatalf("a word of %q is neither in %q nor in the fresh part %q", text, before, fresh)
 			}
 		}
 		for _, token := range tokens(fresh) {
 			if !slices.Contains(tokens(text), token) {
-				t.Fatalf("%q, which is to be fresh in %q, has a word that is not in it", fresh, text)
+				t.Fatalf("the fresh part %q of %q has a word that is not in it", fresh, text)
 			}
 		}
 	})

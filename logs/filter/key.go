@@ -15,10 +15,10 @@ import (
 type key struct {
 	name  string
 	field field
-	begin int // where it stands
+	begin int // its position in the text of the filter
 }
 
-// compare reads the values of a term, and makes it.
+// compare parses the values of a term, and returns the term.
 func (p *parser) compare(k key, op string) (expr, error) {
 	var e expr
 	var err error
@@ -84,7 +84,7 @@ func (p *parser) equals(k key, op string) (expr, error) {
 		}
 		return p.oneOf(k, values)
 	}
-	if exists { // what is not empty
+	if exists { // any text that is not empty
 		return (&fieldIs{field: k.field, texts: []wanted{{}}}).negate(), nil
 	}
 	e := &fieldIs{field: k.field}
@@ -109,7 +109,7 @@ func (p *parser) oneOf(k key, values []value) (expr, error) {
 	return some, nil
 }
 
-// moments reads what a time, a level or a number is compared with.
+// moments parses the value that a time, a level or a number is compared with.
 func (p *parser) moments(k key, v value) (m moments, err error) {
 	ok := false
 	remedy := "2026-05-04, 2026-05-04T15:04 or 2026-05-04T15:04:05Z"
@@ -162,8 +162,8 @@ func (p *parser) order(k key, op string) (expr, error) {
 	return nil, p.errorf(k.begin, "%s is a text, which %s does not compare: use = != ~ or !~", k.name, op)
 }
 
-// canonical is how [logs.AttrValue.AppendText] writes the number, duration or time that a text stands for, with small letters;
-// the text in small letters when it is none.
+// canonical returns the number, duration or time that a text stands for as [logs.AttrValue.AppendText] writes it, in lower case. For any
+// other text it returns lowered.
 func canonical(text string, lowered []byte) []byte {
 	if isDecimal([]byte(text)) {
 		n, err := strconv.ParseInt(text, 10, 64)

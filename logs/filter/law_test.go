@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A naive is a filter as text, and the plainest way to say what matches it.
+// A naive is a filter as text, with the simplest function that decides what matches it.
 type naive struct {
 	text  string
 	match func(r *logs.Record) bool
@@ -116,7 +116,7 @@ func fewRecords() *rapid.Generator[logs.Record] {
 	})
 }
 
-// A filter matches what the plain reading of its text matches, and whatever a store leaves out by it does not match.
+// TestFilterLaw compares filters with their naive versions: both match the same records, and a store skips no record that matches.
 func TestFilterLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := naiveFilters(3).Draw(t, "filter")
@@ -138,7 +138,7 @@ func TestFilterLaw(t *testing.T) {
 	})
 }
 
-// leftOut says by what a store would leave a record out, if it would.
+// leftOut returns the criterion by which a store would skip a record, or "" if it would not.
 func leftOut(f Filter, v *logs.View) string {
 	have := make(map[uint64]bool)
 	for _, token := range AppendTokens(nil, v) {
@@ -162,7 +162,7 @@ func leftOut(f Filter, v *logs.View) string {
 	return ""
 }
 
-// Whatever a text is, it is a filter or it is not; and what matches is not left out.
+// FuzzParseFilter: any text is a filter or an error, and no matching record is skipped.
 func FuzzParseFilter(f *testing.F) {
 	for _, text := range []string{
 		`level>=warn service=api,web -job.kind=search.index "timed out"`, `(a or b*) not c`, `path~^/a/(b|c) x!=1 y=*`, `time>=2026-05-04 number<7 "k"="v"`, "a -", "a=(", "größe", `-(a or "b\"\\")`,
@@ -177,7 +177,7 @@ func FuzzParseFilter(f *testing.F) {
 		}
 		again, err := Parse(filter.String())
 		if err != nil {
-			t.Fatalf("%q is %q, which is none: %v", text, filter, err)
+			t.Fatalf("%q becomes %q, which is not a filter: %v", text, filter, err)
 		}
 		r := logs.Record{
 			Time: time.Unix(0, n), Level: slog.Level(int32(n)), Service: "api", Message: message, Task: attr, Job: attr, Number: uint64(n),
@@ -189,14 +189,14 @@ func FuzzParseFilter(f *testing.F) {
 		}
 		inverse, err := Parse("-(" + text + ")")
 		if err == nil && inverse.Match(&v) == filter.Match(&v) && strings.Trim(text, " \t\r\n") != "" {
-			t.Fatalf("%q and what negates it both say %v", text, filter.Match(&v))
+			t.Fatalf("%q and its negation both return %v", text, filter.Match(&v))
 		}
 	})
 }
 
 func TestFilterAllocatesNothing(t *testing.T) {
 	if testenv.UnderRace {
-		t.Skip("the race detector has pools forget at random, and expressions have one")
+		t.Skip("the race detector drops items of pools at random, and regular expressions use one")
 	}
 	v := benchmarkView()
 	for _, text := range []string{"timed", `"connection refused"`, "level>=warn service=api", "status>=500", "path=/api/search", "took>1s", "ip>5", "time>2026-05-04", "-foo*", "message~refused"} {

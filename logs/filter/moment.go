@@ -10,11 +10,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 )
 
-// Moments are what a value stands for that is less exact than what it is compared with: 2026-05-04 is a whole day, warn
-// is each level below error.
-type moments struct{ lo, hi int64 } // both belong to it
+// A moments is the range of values that a less exact value stands for: 2026-05-04 is a whole day, warn is each level below error.
+type moments struct{ lo, hi int64 } // both included
 
-// compared returns the range of what compares so to it.
+// compared returns the range of values for which a comparison with m is true.
 func (m moments) compared(comparison string) (lo, hi int64) {
 	switch comparison {
 	case ">=":
@@ -48,7 +47,7 @@ func parseTimes(text string) (m moments, ok bool) {
 		"2006-01-02T15Z07:00": time.Hour, "2006-01-02T15:04Z07:00": time.Minute,
 	} {
 		if t, err := time.Parse(layout, text); err == nil {
-			if strings.ContainsAny(text, ".,") { // time.Parse takes a fraction where the layout has none
+			if strings.ContainsAny(text, ".,") { // time.Parse accepts a fraction where the layout has none
 				length = 1
 			}
 			return timesFrom(t, length)
@@ -57,7 +56,7 @@ func parseTimes(text string) (m moments, ok bool) {
 	return moments{}, false
 }
 
-// timesFrom fails for what nanoseconds since 1970 do not reach.
+// timesFrom returns the range from a time on. It fails for times that nanoseconds since 1970 cannot represent.
 func timesFrom(t time.Time, length time.Duration) (m moments, ok bool) {
 	end := t.Add(length - 1)
 	if t.Year() < 1678 || end.Year() > 2261 {

@@ -112,7 +112,7 @@ func (p *parser) not() (expr, error) {
 	return e, err
 }
 
-// part reads what is in parentheses, or a term.
+// part parses a filter in parentheses, or a term.
 func (p *parser) part() (expr, error) {
 	begin := p.pos
 	switch {
@@ -159,7 +159,7 @@ func (p *parser) blanks() {
 	}
 }
 
-// isKeyword reports whether a word of the language follows, in small letters or in capitals.
+// isKeyword reports whether a keyword follows, in lower or upper case.
 func (p *parser) isKeyword(name string) bool {
 	rest := p.text[p.pos:]
 	if !strings.HasPrefix(rest, name) && !strings.HasPrefix(rest, strings.ToUpper(name)) {

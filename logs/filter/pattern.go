@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A pattern is a regular expression, and the literals that each match of it has, one behind the other: these are looked for first, which is
-// much faster, and most texts do not have them.
+// A pattern is a regular expression, with the literals that each of its matches contains, in their order. They are searched first, which
+// is much faster, and most texts do not contain them.
 type pattern struct {
 	expression *regexp.Regexp
 	literals   [][]byte
@@ -31,7 +31,7 @@ func newPattern(text string) (*pattern, error) {
 func (p *pattern) require(e *syntax.Regexp) {
 	switch e.Op {
 	case syntax.OpLiteral:
-		if e.Flags&syntax.FoldCase == 0 && !slices.Contains(e.Rune, utf8.RuneError) { // which a byte that is no character is, too
+		if e.Flags&syntax.FoldCase == 0 && !slices.Contains(e.Rune, utf8.RuneError) { // invalid UTF-8 is decoded as it, too
 			p.literals = append(p.literals, []byte(string(e.Rune)))
 		}
 	case syntax.OpCapture, syntax.OpPlus, syntax.OpConcat:

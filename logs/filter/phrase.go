@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A phrase matches a message that has its words, one after the other with nothing but other characters in between.
+// A phrase matches a message that has its words, one after the other, with only characters that are not part of words in between.
 type phrase struct {
 	anywhere
 	words  []folded // as [AppendTokens] defines them
@@ -16,7 +16,7 @@ type phrase struct {
 	rare, same byte // that byte, and its capital letter or itself
 }
 
-// newPhrase takes the words from a text; without any it returns nil.
+// newPhrase returns a phrase of the words in a text, or nil if there are none.
 func newPhrase(text string, prefix bool) *phrase {
 	p := &phrase{prefix: prefix}
 	for rest := text; len(rest) > 0; {
@@ -48,7 +48,7 @@ func wordLen(text string) int {
 	return len(text)
 }
 
-// rarest returns where a word has the byte that messages have least often, so that looking for it seldom finds another.
+// rarest returns the index of the byte of a word that is rarest in messages, so that a search for it seldom stops in vain.
 func rarest(w []byte) (at int) {
 	const often = "etaoinsrhld012cumfpg3456789wy_bvkxjqz"
 	least := -1
@@ -73,7 +73,7 @@ func (p *phrase) matchText(text []byte) bool {
 	return p.find(text, p.rare) || p.same != p.rare && p.find(text, p.same)
 }
 
-// findWide looks at each word, as the bytes of the first one differ with its case.
+// findWide checks each word of a text, since the bytes of the phrase's first word depend on its case.
 func (p *phrase) findWide(text []byte) bool {
 	for i, c := range text {
 		if word[c] != 0 && (i == 0 || word[text[i-1]] == 0) && p.begins(text[i:]) {
@@ -96,7 +96,7 @@ func (p *phrase) find(text []byte, rare byte) bool {
 	}
 }
 
-// begins reports whether the words are at the beginning of a text, where a word begins.
+// begins reports whether a text, which starts where a word starts, begins with the words of the phrase.
 func (p *phrase) begins(text []byte) bool {
 	for i := range p.words {
 		if i > 0 {
@@ -121,7 +121,7 @@ func (p *phrase) tokens(have []uint64) []uint64 {
 		whole = whole[:len(whole)-1]
 	}
 	for _, w := range whole {
-		if !w.wide { // the index has other letters than ASCII as they are written
+		if !w.wide { // the index does not fold the case of letters other than ASCII
 			have = appendWords(have, w.text)
 		}
 	}

@@ -17,7 +17,7 @@ func AppendTokens(tokens []uint64, v *logs.View) []uint64 {
 	tokens = appendWords(tokens, v.Message)
 	tokens = appendTasks(tokens, v.Task)
 	tokens = AppendJobToken(tokens, v.Job)
-	for attrs := v.EncodedAttrs(); len(attrs) > 0; { // without an iterator: all that is stored goes through here
+	for attrs := v.EncodedAttrs(); len(attrs) > 0; { // without an iterator, for speed: every stored record passes through here
 		key, value, rest, ok := logs.NextAttr(attrs)
 		if !ok {
 			break
@@ -56,7 +56,7 @@ func AppendAttrTokens(tokens []uint64, key []byte, value *logs.AttrValue) []uint
 	return append(tokens, AttrToken(key, text))
 }
 
-// appendValueTokens appends the tokens of each attribute whose value is written as a text, which is in small letters.
+// appendValueTokens appends the tokens that each attribute with this key has if its value is written as text, which is in lower case.
 func appendValueTokens(tokens []uint64, key string, text []byte) []uint64 {
 	if isPlainWord(text) {
 		return appendWords(tokens, text)
@@ -64,8 +64,8 @@ func appendValueTokens(tokens []uint64, key string, text []byte) []uint64 {
 	return append(tokens, AttrToken([]byte(key), text))
 }
 
-// isPlainWord reports whether a text is one word, and nothing but a text is written so: digits alone may be a number, with letters of units
-// a duration.
+// isPlainWord reports whether a text is one word that only a text can be written as: digits alone may be a number, and with letters of
+// units a duration.
 func isPlainWord(text []byte) bool {
 	plain := false
 	for _, c := range text {
@@ -82,7 +82,7 @@ func isPlainWord(text []byte) bool {
 	return plain
 }
 
-// unit has the characters of words in durations.
+// unit marks the characters of words that durations may have.
 var unit = func() (unit [256]byte) {
 	for _, c := range []byte("0123456789hmsnuµHMSNU") {
 		unit[c] = 1
@@ -148,11 +148,11 @@ const (
 	tokenPrime = 1099511628211
 )
 
-// addByte adds a byte to a hash. It is made for speed, as every byte of every record goes through it: words are short, so that
-// most of their bytes have bits of their own, and a last step mixes them.
+// addByte adds a byte to a hash. It is made for speed, since every byte of every record passes through it: words are short, so most of
+// their bytes have separate bits, and a last step mixes them.
 func addByte(h uint64, c byte) uint64 { return bits.RotateLeft64(h, 9) + uint64(c) }
 
-// lower maps capital ASCII letters to small ones; word does so too, and has zero for what is in no word.
+// lower maps upper-case ASCII letters to lower case. word does so too, and maps bytes that are not part of words to zero.
 var lower, word = func() (lower, word [256]byte) {
 	for i := range lower {
 		c := byte(i)

@@ -37,7 +37,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A block is not left out for how the value of its record is written: as a text, a number, a duration or a truth value.
+// A search does not skip a block because of how a value of its record is written: as a text, a number, a duration or a boolean.
 func TestTokensOfValues(t *testing.T) {
 	for text, values := range map[string][]any{
 		"17": {17, uint64(17), 17.0, "17"}, "nan": {math.NaN(), "NaN"}, "true": {true, "TRUE"}, "false": {false, "false"}, "2h0m0s": {2 * time.Hour, "2h0m0s"}, "5ns": {5 * time.Nanosecond, "5ns"},

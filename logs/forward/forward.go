@@ -18,12 +18,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A Forwarder sends what a store keeps to an [Output], service by service and in order. The store is its spool: while the output
-// is unreachable, only its place in the store is kept, in the file Cursor, and nothing is lost except what the store's retention
-// deletes meanwhile, which is counted.
+// A Forwarder sends the records of a store to an [Output], service by service and in order. The store is its spool: while the output is
+// unreachable, only its place in the store is kept, in the file Cursor. Nothing is lost except the records that the store's retention
+// deletes in the meantime, which are counted.
 //
-// Each record arrives at least once. After the process was killed, what was sent in its last second is sent again, with
-// the same identities.
+// Each record arrives at least once. After a kill of the process, the records that were sent in its last second are sent again, with the
+// same identities.
 //
 // Set the fields before Run and do not change them afterwards. The zero value of each field means the default that its comment
 // names.
@@ -34,7 +34,7 @@ type Forwarder struct {
 	Filter filter.Filter // which records; the zero Filter: all
 	Cursor string        // the file that keeps its place; "" keeps it in memory alone
 
-	// Newest begins after the records that are stored already, instead of at the oldest record, if there is no cursor yet.
+	// Newest starts after the records that are stored already, instead of at the oldest record, if there is no cursor yet.
 	Newest bool
 
 	Records  int           // of one call of Send, at most; default 1000
@@ -50,7 +50,7 @@ type Forwarder struct {
 
 	once     sync.Once
 	calls    *meanwhile.Semaphore
-	finished chan struct{} // kicks the next look at the store
+	finished chan struct{} // wakes the next check of the store
 
 	mu       sync.Mutex
 	services map[string]*forwarded
@@ -62,18 +62,18 @@ type Forwarder struct {
 type Stats struct {
 	Service string        `json:"service"`
 	Next    uint64        `json:"next"`    // the number of the record that is sent next
-	Lag     int64         `json:"lag"`     // records that are stored and not yet sent, at the last look
+	Lag     int64         `json:"lag"`     // records that were stored and not yet sent at the last check of the store
 	Behind  time.Duration `json:"-"`       // the age of the oldest of them; zero when none waits
-	Sent    int64         `json:"sent"`    // records that the other side has acknowledged
+	Sent    int64         `json:"sent"`    // records that the output has acknowledged
 	Left    int64         `json:"left"`    // records that the filter left out
-	Refused int64         `json:"refused"` // records that the other side will never take
+	Refused int64         `json:"refused"` // records that the output will never accept
 	Gone    int64         `json:"gone"`    // records that were deleted by retention, or damaged, before they were sent
 	Retries int64         `json:"retries"` // calls of Send that failed and were made again
-	Err     error         `json:"-"`       // why it waits now, nil for no reason
+	Err     error         `json:"-"`       // why it waits now; nil if it does not
 }
 
-// Run forwards until ctx is canceled, and returns its cause; calls of Send are cut short then. It returns an error at once if the
-// cursor cannot be read, or its folder cannot be written to, and when the store has been closed.
+// Run forwards until ctx is canceled, and returns its cause; calls of Send are canceled then. It returns an error at once if the cursor
+// cannot be read, or its folder cannot be written to, and when the store has been closed.
 func (f *Forwarder) Run(ctx context.Context) error {
 	f.setUp()
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
@@ -143,7 +143,7 @@ func (f *Forwarder) loadCursor(ctx context.Context) error {
 	return f.save()
 }
 
-// forward looks at the store again and again, and has a task for each service that has something to send.
+// forward checks the store again and again, and runs a task for each service that has records to send.
 func (f *Forwarder) forward(ctx context.Context) error {
 	meanwhile.Every(ctx, time.Second, func(context.Context) error {
 		if err := f.save(); err != nil {
@@ -164,7 +164,7 @@ func (f *Forwarder) forward(ctx context.Context) error {
 				f.Logger.Error("logs: a forwarder cannot look into the store", "output", f.Name, "error", err)
 			}
 			logged = true
-			appended = nil // the wait below is one for better times
+			appended = nil // after an error, only the interval is waited for
 		default:
 			logged = false
 			f.startSenders(ctx, stored)
@@ -183,7 +183,7 @@ func (f *Forwarder) forward(ctx context.Context) error {
 	}
 }
 
-// startSenders starts a task for each service that has something to send and none yet.
+// startSenders starts a task for each service that has records to send and no task yet.
 func (f *Forwarder) startSenders(ctx context.Context, stored []storage.ServiceStats) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -204,6 +204,6 @@ func (f *Forwarder) startSenders(ctx context.Context, stored []storage.ServiceSt
 			meanwhile.Go(ctx, s.run, meanwhile.Name("forward "+s.service))
 		}
 	}
-	// Of a service that the store no longer knows, there is nothing left to send.
+	// A service that the store no longer knows has nothing left to send.
 	maps.DeleteFunc(f.services, func(service string, s *forwarded) bool { return !known[service] && !s.running })
 }

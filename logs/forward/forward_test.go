@@ -27,7 +27,7 @@ import (
 
 var errAway = errors.New("nobody answers")
 
-// forward runs a forwarder for a time, and fails when it does not end by that.
+// fwd runs a forwarder for a time, and fails if it does not end by then.
 func fwd(t testing.TB, f *forward.Forwarder, d time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -45,7 +45,7 @@ func TestForwarderGoesOnWhereItWas(t *testing.T) {
 		store.Add("api", 2500)
 		store.Add("db", 3)
 		cursor := filepath.Join(t.TempDir(), "state", "cursor")
-		for range 3 { // a forwarder that is made anew finds its place in the file
+		for range 3 { // a new forwarder finds its place in the file
 			f := &forward.Forwarder{Store: store, Output: out, Cursor: cursor, Logger: quiet()}
 			fwd(t, f, time.Minute)
 			store.Add("api", 10)
@@ -283,7 +283,7 @@ func TestForwarderAheadOfItsStore(t *testing.T) {
 	})
 }
 
-// A service whose records are not taken holds up no other.
+// A service whose records are not accepted does not hold up others.
 func TestForwarderIsFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, out := logtest.NewShelf(), &sink{}
@@ -326,7 +326,7 @@ func (d *deepShelf) Read(ctx context.Context, service string, from uint64) meanw
 	}
 }
 
-// However many services wait for an output that is unreachable, only those that are sent are in memory and have files open.
+// However many services wait for an output that is unreachable, only those that are being sent have records in memory and files open.
 func TestForwarderWaitsWithoutMemory(t *testing.T) {
 	testenv.LongTest(t)
 	const services, atOnce = 60, 4
@@ -374,7 +374,7 @@ func TestForwarderWaitsWithoutMemory(t *testing.T) {
 	})
 }
 
-// A quietSink is an output that remembers nothing.
+// A quietSink is an output that keeps nothing.
 type quietSink struct {
 	send func(ctx context.Context, records []logs.Record) error
 }
@@ -384,7 +384,7 @@ func (q *quietSink) Send(ctx context.Context, records []logs.Record) error {
 }
 func (q *quietSink) Close() error { return nil }
 
-// A search for refused records comes to its end also when the output fails most of the time.
+// A search for refused records finishes even if most calls of the output fail.
 func TestForwarderFindsWhatIsRefusedWhileCallsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, out := logtest.NewShelf(), &sink{}
@@ -411,7 +411,7 @@ func TestForwarderFindsWhatIsRefusedWhileCallsFail(t *testing.T) {
 	})
 }
 
-// An output that takes no records of one service is not back because it takes those of another.
+// An output that does not accept the records of one service is not reported as back because it accepts those of another.
 func TestForwarderTellsOnceOfOneService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, out := logtest.NewShelf(), &sink{}
@@ -479,7 +479,8 @@ func TestForwarderWithADamagedCursor(t *testing.T) {
 	}
 }
 
-// Whatever fails and whenever the process is killed, each record arrives, in order, and what comes again has the same identity.
+// Whatever fails and whenever the process is killed, each record arrives, in order, and a record that is sent again has the same
+// identity.
 func TestForwarderLaw(t *testing.T) {
 	folder := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -536,7 +537,7 @@ func TestForwarderLaw(t *testing.T) {
 	})
 }
 
-// inOrder reports records that are missing, came before others, or came again as others. The 20th may be missing.
+// inOrder reports records that are missing, came too early, or came again with another identity. The 20th may be missing.
 func inOrder(took []logs.Record, n int) error {
 	seen := map[uint64]string{}
 	next := uint64(1)

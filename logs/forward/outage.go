@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// maxRetryAfter is the longest Retry-After of an output that is heeded.
+// maxRetryAfter is the longest Retry-After of an output that is honored.
 const maxRetryAfter = 10 * time.Minute
 
-// backoff returns how long to wait after an error that follows so many others: the error's Retry-After, or a random time up to a bound
+// backoff returns how long to wait after an error that follows that many others: the error's Retry-After, or a random time up to a bound
 // that doubles with each error, so that forwarders that failed together do not retry together.
 func (f *Forwarder) backoff(failures int, err error) time.Duration {
 	if delayed, ok := errors.AsType[interface {

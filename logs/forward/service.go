@@ -170,7 +170,7 @@ func (s *forwarded) forwardNext(ctx context.Context) (more bool, err error) {
 	return false, s.forward(ctx, b)
 }
 
-// forward sends a batch, and empties it when the output has taken it.
+// forward sends a batch, and empties it when the output has accepted it.
 func (s *forwarded) forward(ctx context.Context, b *forwardBatch) error {
 	if len(b.records) > 0 {
 		if err := s.send(ctx, b.records); err != nil {
@@ -183,7 +183,7 @@ func (s *forwarded) forward(ctx context.Context, b *forwardBatch) error {
 	return nil
 }
 
-// done moves next behind a batch that was taken.
+// done moves next past a batch that was accepted.
 func (s *forwarded) done(b *forwardBatch) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -230,7 +230,7 @@ func (s *forwarded) call(ctx context.Context, records []logs.Record) error {
 	return s.f.Output.Send(ctx, records)
 }
 
-// taken counts records that were acknowledged or refused, and moves next behind them.
+// taken counts records that were acknowledged or refused, and moves next past them.
 func (s *forwarded) taken(records []logs.Record, refused int) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -241,12 +241,12 @@ func (s *forwarded) taken(records []logs.Record, refused int) {
 	s.f.reportReachableLocked()
 }
 
-// ended notes that all records up to last were read, or the error of the store.
+// ended records that all records up to last were read, or the error of the store.
 func (s *forwarded) ended(last uint64, err error) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
 	switch {
-	case err == nil && s.next <= last: // what was damaged
+	case err == nil && s.next <= last: // the rest is damaged
 		s.skipLocked(last + 1)
 	case err != nil && s.err == nil:
 		s.f.Logger.Error("logs: a forwarder cannot read the store", "output", s.f.Name, "service", s.service, "error", err)

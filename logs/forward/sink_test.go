@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A sink is an output that remembers what it took.
+// A sink is an output that keeps the records it gets.
 type sink struct {
 	mu    sync.Mutex
 	calls int
@@ -50,7 +50,7 @@ func (s *sink) numbers(service string) (numbers []uint64) {
 
 func (s *sink) Close() error { return nil }
 
-// upTo is the numbers from one to another.
+// upTo returns the numbers from first to last.
 func upTo(first, last uint64) (numbers []uint64) {
 	for n := first; n <= last; n++ {
 		numbers = append(numbers, n)

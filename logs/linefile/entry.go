@@ -21,9 +21,9 @@ const (
 // A journalEntry is a frame of a [Journal]. Its table is:
 //
 //	entry   = kind, text path, and
-//	lines   = inode, offset, how many numbers, client and number each, size and checksum of the lines (L)
+//	lines   = inode, offset, how many numbers, and of each: client, number; size and checksum of the lines (L)
 //	settled = nothing (S)
-//	known   = how many clients, client, number and when it was heard of each (K)
+//	known   = how many clients, and of each: client, number, when it was last seen (K)
 //
 // Numbers are varints, but for the 16 bytes of a client and the 4 of a checksum. The lines are the only part.
 type journalEntry struct {
@@ -101,7 +101,7 @@ func (e *journalEntry) parse(b []byte) (rest []byte, ok bool) {
 		b = b[size:]
 		return n
 	}
-	// Of each client there are 16 bytes and a number, at least.
+	// Each client has 16 bytes and a number, at least.
 	client := func() (c logs.Client) {
 		if len(b) < len(c) {
 			ok = false

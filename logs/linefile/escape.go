@@ -69,7 +69,8 @@ func plainPrefix(text []byte) int {
 
 const ones, highs = 0x0101010101010101, 0x8080808080808080
 
-// special has a high bit set when one of eight bytes is below ' ', is 0x7f, which one more makes 0x80, or is 0x80 or above.
+// special returns a word with a high bit set if one of eight bytes is below ' ', is 0x7f, to which adding one makes 0x80, or is 0x80 or
+// above.
 func special(b []byte) uint64 {
 	x := binary.LittleEndian.Uint64(b)
 	return (x - ones*' ') | (x + ones) | x

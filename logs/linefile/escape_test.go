@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is printed is one line, of text without controls; plain text stays as it is.
+// A printed text is one line without control characters; plain text stays as it is.
 func TestPrintableLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.SliceOf(rapid.ByteRange(0x1f, 0x80)),

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLineLaw has a record make the same line after others as it does alone.
+// TestLineLaw checks that a record makes the same line after others as it does alone.
 func TestLineLaw(t *testing.T) {
 	heads := [][]byte{[]byte("a|"), []byte("b|")}
 	attr := rapid.Custom(func(t *rapid.T) slog.Attr {
@@ -35,7 +35,7 @@ func TestLineLaw(t *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(t, "records") {
 			r := record.Draw(t, "record")
 			made := r.View()
-			v.Reset() // its room is used again, as ways in do
+			v.Reset() // its memory is used again, as inputs do
 			attrs := append(v.EncodedAttrs(), made.EncodedAttrs()...)
 			v = made
 			v.SetEncodedAttrs(attrs)

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// TestRole is no test: it is what the processes of tests run that are killed.
+// TestRole is not a test: it is run by processes that tests start and kill.
 func TestRole(t *testing.T) {
 	role := testenv.RoleArgs()
 	if len(role) == 0 {
@@ -23,7 +23,7 @@ func TestRole(t *testing.T) {
 	os.Exit(0)
 }
 
-// fullRole writes a line to a file while the system has room for files of so many bytes, one after the other; then it is killed.
+// fullRole writes a line to a file while the system limits the size of files, to one size after the other; then it is killed.
 func fullRole(t testing.TB, dir string, spaces []string) {
 	f := &testFile{t: t, dir: dir, path: filepath.Join(dir, "a.log"), policy: SyncOS}
 	f.begin()
@@ -45,8 +45,8 @@ func fullRole(t testing.TB, dir string, spaces []string) {
 	}
 }
 
-// A full disk tears no line and loses none, be it full before the end of the line that another process has left torn, or
-// within the next one; and so when the process is killed before there is room again.
+// A full disk neither tears nor loses a line, whether it is full before the end of a line that another process has left torn, or within
+// the next one, also if the process is killed before there is space again.
 func TestFullDisk(t *testing.T) {
 	before := strings.Repeat("before\n", 150) + "torn" // more than the journal has
 	size := len(before)

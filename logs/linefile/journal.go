@@ -19,32 +19,30 @@ import (
 )
 
 const (
-	mostJournal  = 8 << 20             // bytes of a file, after which the next one is begun, unless it began with half of them
-	forgetClient = 30 * 24 * time.Hour // not heard of
+	mostJournal  = 8 << 20             // bytes of a file after which the next one is started, or twice its initial size, if that is more
+	forgetClient = 30 * 24 * time.Hour // since a client was last seen
 	mostClients  = 1 << 20
 )
 
-// A Received is the number up to which records of a client came to an output.
+// A Received is the number up to which an output has received the records of a client.
 type Received struct {
 	Client logs.Client
 	Last   uint64
 }
 
-// A Journal says up to which number line files have the records of clients. What is to be written to a file with such
-// records is written to the journal first, with the numbers and the place in the file; when the process was killed in
-// between, the next one finds what is missing in the file, and writes it. So the file has all of an entry, and its numbers
-// count, as soon as the journal has it.
+// A Journal records up to which number line files have the records of clients. Lines with such records are written to the journal first,
+// with their numbers and their place in the file. If the process is killed in between, the next one finds the lines that are missing in
+// the file, and writes them. So the file has all lines of an entry, and its numbers count, as soon as the journal has it.
 //
-// It lies in a folder that is made at the first entry, in the form of package journal. A file begins with all that was known, so that each
-// one before can go when nothing in it is still on its way to a disk.
+// It is in a folder that is made with the first entry, in the format of package journal. A file begins with everything that was known, so
+// that an older file can be deleted when nothing in it is still on its way to a disk.
 type Journal struct {
 	folder  journal.Folder
 	disk    datafolder.Disk
-	trusted func() bool // reports whether the clock is
+	trusted func() bool // reports whether the clock can be trusted
 	logger  *slog.Logger
 
-	// Held for reading while an entry is written, synced and taken note of; for writing by who begins the next file. It
-	// comes before mu.
+	// Held for reading while an entry is written, synced and noted; for writing while the next file is started. It comes before mu.
 	changing sync.RWMutex
 
 	mu     sync.Mutex
@@ -52,7 +50,7 @@ type Journal struct {
 	file   *journal.File          // the newest; nil before the first
 	old    []*journal.File        // and those before
 	number uint64                 // the highest of a file
-	full   int64                  // the size from which on the next one is begun
+	full   int64                  // the size from which on the next one is started
 	files  map[string]*journaledFile
 	table  []byte
 }
@@ -67,19 +65,19 @@ type journaledFile struct {
 
 type journaledClient struct {
 	last uint64
-	at   int64 // when it was heard of, in seconds since 1970; 0: by a clock that was not right
+	at   int64 // when it was last seen, in seconds since 1970; 0: by a clock that was not trusted
 }
 
-// NewJournal returns a journal in a folder, which is made at the first entry. Trusted reports whether the clock may be trusted, by which
-// clients are forgotten.
+// NewJournal returns a journal in a folder, which is made with the first entry. trusted reports whether the clock can be trusted, by
+// which clients are forgotten.
 func NewJournal(dir string, policy Sync, trusted func() bool, logger *slog.Logger) *Journal {
 	j := &Journal{trusted: trusted, logger: logger, files: map[string]*journaledFile{}}
 	j.folder = journal.Folder{Dir: dir, Magic: journalMagic, Disk: &j.disk, Durable: policy == SyncAlways, Lazy: policy == SyncOS, Logger: logger}
 	return j
 }
 
-// open reads the journal and repairs the files that it names. Nothing may be written to a line file before. It does nothing
-// when that was done, or there is no journal, unless one is to be made.
+// open reads the journal and repairs the files that it names. Nothing may be written to a line file before that. It does nothing if the
+// journal is open already, or if there is none and make is not set.
 func (j *Journal) open(make bool) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -118,7 +116,7 @@ func (j *Journal) open(make bool) error {
 // the journal.
 func (j *Journal) Open() error { return j.open(false) }
 
-// Close settles what can be, for the next process.
+// Close starts a file with everything that is known, for the next process, and closes the journal.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -189,10 +187,10 @@ func (j *Journal) ready() bool {
 	return j.file != nil && !j.broken() && j.file.Size() < j.full
 }
 
-// broken reports whether the newest file takes no more. The caller holds mu.
+// broken reports whether the newest file can no longer be written. The caller holds mu.
 func (j *Journal) broken() bool { return errors.Is(j.file.Repair(), journal.ErrBroken) }
 
-// beginFile begins a file, unless somebody else has.
+// beginFile starts a file, unless another goroutine has.
 func (j *Journal) beginFile() error {
 	if err := j.open(true); err != nil {
 		return err
@@ -223,7 +221,7 @@ func (j *Journal) write(e *journalEntry) (*journal.Commit, error) {
 	return c, err
 }
 
-// sync brings all entries to disk, as the lines may be there next.
+// sync syncs all entries, since their lines may be synced next.
 func (j *Journal) sync() error {
 	j.mu.Lock()
 	broken := j.file != nil && j.broken()
@@ -244,7 +242,7 @@ func (j *Journal) sync() error {
 	return file.Sync(context.Background())
 }
 
-// noteWritten is called when a file has its lines as safely as it is to have them.
+// noteWritten is called when a file has its lines as safely as the policy demands.
 func (j *Journal) noteWritten(path string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -252,19 +250,19 @@ func (j *Journal) noteWritten(path string) {
 	if f == nil || f.since == 0 {
 		return
 	}
-	// It need not be on disk: without it, the next process looks at the file in vain.
+	// It need not be on disk: without it, the next process only checks the file in vain.
 	if _, err := j.write(&journalEntry{kind: kindSettled, path: path}); err == nil {
 		f.since, f.until = 0, 0
 		j.removeOld()
 	}
 }
 
-// nextFile begins a file with all that is known. The caller holds mu.
+// nextFile starts a file with everything that is known. The caller holds mu.
 func (j *Journal) nextFile() error {
 	j.forget()
 	var frames []journal.Frame
 	for path, f := range j.files {
-		if f.since == 0 { // the journal that says so may go before that with its entries
+		if f.since == 0 { // the file that says so may be deleted before the file with its entries
 			frames = append(frames, (&journalEntry{kind: kindSettled, path: path}).frame())
 		}
 		frames = append(frames, (&journalEntry{kind: kindKnown, path: path, known: f.clients}).frame())
@@ -311,7 +309,7 @@ func (j *Journal) known(path string) *journaledFile {
 	return f
 }
 
-// note takes note of the numbers of an entry. The caller holds mu.
+// note records the numbers of an entry. The caller holds mu.
 func (j *Journal) note(e *journalEntry) {
 	f, now := j.known(e.path), j.now()
 	for _, h := range e.received {
@@ -323,7 +321,7 @@ func (j *Journal) note(e *journalEntry) {
 	}
 }
 
-// now is when a client is heard of now: zero by a clock that is not right.
+// now returns the time at which a client is seen now: zero if the clock is not trusted.
 func (j *Journal) now() int64 {
 	if !j.trusted() {
 		return 0
@@ -331,7 +329,8 @@ func (j *Journal) now() int64 {
 	return time.Now().Unix()
 }
 
-// forget forgets the clients not heard of for long, and the longest silent ones of too many. The caller holds mu.
+// forget forgets the clients that were not seen for forgetClient, and of too many clients those that were not seen for longest. The
+// caller holds mu.
 func (j *Journal) forget() {
 	now := j.now()
 	old := max(now-int64(forgetClient/time.Second), 0)

@@ -15,12 +15,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A fileModel is what is to be in line files, over kills, rotations and files that others move.
+// A fileModel is the expected content of line files, through kills, rotations and moves by others.
 type fileModel struct {
 	*testFile
 	r       *rapid.T
 	acked   [3]uint64       // of clients
-	written map[string]bool // lines of nobody: whether they have to be there
+	written map[string]bool // lines without a client: whether they have to be there
 	next    int             // of them
 	moved   int
 	inodes  []uint64 // of the files, in the order in which they were made
@@ -28,13 +28,13 @@ type fileModel struct {
 
 var modelClients = [3]logs.Client{{1}, {2}, {3}}
 
-// TestJournalLaw writes lines of clients, which send again what the journal does not know after a kill, and of others. Each of
-// a client is there once and in order, however the process is killed; those of others at most once, and whole when the
-// write of their part was over.
+// TestJournalLaw writes lines of clients, which send again what the journal does not know after a kill, and lines without a client. Each
+// line of a client is there once and in order, however the process is killed; the others are there at most once, and whole if the write
+// of their part was over.
 func TestJournalLaw(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		f := newTestFile(t)
-		f.policy = rapid.SampledFrom([]Sync{SyncOS, SyncOS, SyncOS, SyncInterval}).Draw(r, "policy") // what always does beyond, a kill cannot tell
+		f.policy = rapid.SampledFrom([]Sync{SyncOS, SyncOS, SyncOS, SyncInterval}).Draw(r, "policy") // a kill cannot show what SyncAlways adds
 		f.conf.MaxBytes = rapid.SampledFrom([]int64{0, 60, 200}).Draw(r, "most")
 		m := &fileModel{testFile: f, r: r, written: map[string]bool{}}
 		f.begin()
@@ -85,7 +85,7 @@ func TestJournalLaw(t *testing.T) {
 	})
 }
 
-// take writes what has gathered, of some clients and of nobody. A kill comes at any moment of it.
+// take writes the lines that have gathered, of some clients and without a client. A kill may come at any moment of it.
 func (m *fileModel) take(kill bool) {
 	var lines []byte
 	var from []Received
@@ -152,13 +152,13 @@ func (m *fileModel) take(kill bool) {
 	}
 }
 
-// tear takes back a part of what the last call has written to the journal and then to the file.
+// tear removes a part of what the last call has written to the journal and then to the file.
 func (m *fileModel) tear(ahead int, known, size int64, n int) {
 	now := int64(0)
 	if m.journal.file != nil {
 		now = m.journal.file.Size()
 	}
-	if m.policy == SyncOS && m.target.ahead == 0 && now > known { // it is said to be settled by then
+	if m.policy == SyncOS && m.target.ahead == 0 && now > known { // the journal has it as settled by then
 		now -= settledSize(m.path)
 	}
 	file := m.path
@@ -178,7 +178,7 @@ func (m *fileModel) tear(ahead int, known, size int64, n int) {
 	m.truncate(file, int(rapid.Int64Range(size, size+int64(n)).Draw(m.r, "size")))
 }
 
-// wantKnown looks what the journal knows after a kill: all or nothing of what was on its way.
+// wantKnown checks what the journal knows after a kill: all or nothing of what was on its way.
 func (m *fileModel) wantKnown(sent [3]uint64) {
 	for i, c := range modelClients {
 		last, err := m.journal.last(m.path, c)
@@ -189,7 +189,7 @@ func (m *fileModel) wantKnown(sent [3]uint64) {
 	}
 }
 
-// look notes which files there are.
+// look records which files exist.
 func (m *fileModel) look() {
 	for inode := range m.files() {
 		known := false

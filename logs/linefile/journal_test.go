@@ -19,7 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A testFile is a line file with its journal, as one process after the other has it.
+// A testFile is a line file with its journal, used by one process after the other.
 type testFile struct {
 	t       testing.TB
 	dir     string
@@ -38,7 +38,7 @@ func newTestFile(t testing.TB) *testFile {
 	return f
 }
 
-// begin begins a process.
+// begin starts a process.
 func (f *testFile) begin() {
 	f.t.Helper()
 	f.journal = NewJournal(filepath.Join(f.dir, "journal"), f.policy, func() bool { return true }, slog.New(slog.NewTextHandler(&f.said, nil)))
@@ -122,7 +122,7 @@ func (f *testFile) journals() (paths []string) {
 	return paths
 }
 
-// settledSize is that of the entry that says that a file has its lines.
+// settledSize returns the size of the entry that says that a file has its lines.
 func settledSize(path string) int64 {
 	const frameHead = 28
 	return frameHead + int64(len((&journalEntry{kind: kindSettled, path: path}).appendTable(nil)))
@@ -130,8 +130,8 @@ func settledSize(path string) int64 {
 
 var testClient = logs.Client{1, 2, 3}
 
-// Lines that a kill has left torn, wherever, are whole afterwards, and their numbers count. Those that the journal does not
-// have whole are not in the file, and come again.
+// Lines that a kill has left torn, at any byte, are whole afterwards, and their numbers count. Lines that the journal has only in part
+// are not in the file, and are sent again.
 func TestJournalTorn(t *testing.T) {
 	const before, lines = "other line\n", "line one\nline two\n"
 	for _, policy := range []Sync{SyncAlways, SyncInterval, SyncOS} {
@@ -182,7 +182,7 @@ func TestJournalTorn(t *testing.T) {
 	}
 }
 
-// What else happens to a file between two processes.
+// TestJournalForeign changes a file in other ways between two processes.
 func TestJournalForeign(t *testing.T) {
 	const lines = "line one\nline two\n"
 	for what, test := range map[string]struct {
@@ -249,8 +249,8 @@ func (f *testFile) remove() {
 	}
 }
 
-// A file that was moved between the kill and the next process gets its rest where it is; what comes then is written to a new
-// one.
+// A file that was moved between the kill and the next process gets the rest of its lines where it is; later lines are written to a new
+// file.
 func TestJournalMoved(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
@@ -269,7 +269,7 @@ func TestJournalMoved(t *testing.T) {
 	f.die()
 }
 
-// What did not fit into a file before it was rotated is written to it when the process has not got to the next.
+// Lines that did not fit into a file before it was rotated are written to it if the process was killed before it started the next file.
 func TestJournalBetweenTwoFiles(t *testing.T) {
 	const lines = "line one\nline two\nline three\n"
 	f := newTestFile(t)
@@ -295,7 +295,7 @@ func TestJournalBetweenTwoFiles(t *testing.T) {
 	f.die()
 }
 
-// Of a file that is gone, what was on its way into it comes again, also when another file has the beginning of that.
+// Lines that were on their way into a file that is gone are sent again, also if another file has the first of them.
 func TestJournalGoneBetweenTwoFiles(t *testing.T) {
 	f := newTestFile(t)
 	f.conf.MaxBytes = 20
@@ -310,7 +310,7 @@ func TestJournalGoneBetweenTwoFiles(t *testing.T) {
 	f.die()
 }
 
-// A file may have the inode of one that was deleted, and some systems tell none. It gets nothing that the other one had.
+// A file may have the inode of a deleted one, and some systems report none. It gets none of the lines of the other file.
 func TestJournalSameInode(t *testing.T) {
 	for _, between := range []uint64{0, 1} {
 		f := newTestFile(t)
@@ -341,7 +341,7 @@ func TestJournalSameInode(t *testing.T) {
 	}
 }
 
-// A line that was left torn by others, of whom nothing is known, is ended before the next is written.
+// A torn line of an unknown writer is ended before the next line is written.
 func TestTornLineEnds(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
@@ -353,7 +353,7 @@ func TestTornLineEnds(t *testing.T) {
 	f.die()
 }
 
-// What is settled is left alone, whatever becomes of the file.
+// Settled lines are not written again, whatever happens to the file.
 func TestJournalSettled(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
@@ -375,11 +375,11 @@ func TestJournalSettled(t *testing.T) {
 	}
 }
 
-// The journal stays small, and knows all, however much goes through it.
+// The journal stays small, and keeps all numbers, however much is written through it.
 func TestJournalIsBounded(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
-	// Of another file it is never heard again.
+	// This other file is not written again.
 	if err := f.journal.add(&journalEntry{kind: kindLines, path: f.path + ".other", received: []Received{{testClient, 5}}, lines: []byte("line\n")}); err != nil {
 		t.Fatal(err)
 	}
@@ -409,7 +409,7 @@ func TestJournalIsBounded(t *testing.T) {
 	if last, err := f.journal.last(f.path, logs.Client{3}); last != 7 || err != nil {
 		t.Errorf("of another client it knows %d, %v", last, err)
 	}
-	// Those not heard of for long are forgotten.
+	// Clients that were not seen for long are forgotten.
 	f.journal.mu.Lock()
 	known := f.journal.files[f.path].clients
 	known[logs.Client{3}] = journaledClient{7, time.Now().Add(-forgetClient - time.Hour).Unix()}
@@ -432,7 +432,7 @@ func TestJournalIsBounded(t *testing.T) {
 	f.die()
 }
 
-// What it knows of very many clients is more than a file has otherwise, and is not written again for each entry.
+// The numbers of very many clients are larger than a file of the journal otherwise gets, and are not written again for each entry.
 func TestJournalOfVeryManyClients(t *testing.T) {
 	testenv.LongTest(t)
 	f := newTestFile(t)
@@ -464,7 +464,7 @@ func TestJournalOfVeryManyClients(t *testing.T) {
 
 var errTest = errors.New("the disk fails")
 
-// failing returns what makes some steps of a disk fail.
+// failing returns a function that makes some operations of a disk fail.
 func failing(steps ...string) func(op, path string) error {
 	return func(op, _ string) error {
 		if slices.Contains(steps, op) {
@@ -474,7 +474,7 @@ func failing(steps ...string) func(op, path string) error {
 	}
 }
 
-// A journal that cannot be written holds its lines up; when it can be again, they are there once.
+// Lines wait while the journal cannot be written; when it can be again, they are there once.
 func TestJournalFails(t *testing.T) {
 	f := newTestFile(t)
 	f.policy = SyncAlways
@@ -501,7 +501,7 @@ func TestJournalFails(t *testing.T) {
 	f.die()
 }
 
-// After a sync that has failed nobody goes by another one of the same file, which may succeed without it.
+// After a failed sync, another sync of the same file does not count, since it may succeed without the data.
 func TestJournalSyncFails(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
@@ -527,7 +527,7 @@ func TestJournalSyncFails(t *testing.T) {
 	f.die()
 }
 
-// A file of the journal that somebody deletes is followed by another one, with what is known of the line files.
+// A deleted file of the journal is followed by another one, with what is known of the line files.
 func TestJournalDeleted(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
@@ -551,7 +551,7 @@ func TestJournalDeleted(t *testing.T) {
 	f.die()
 }
 
-// Two processes cannot have it at once.
+// Two processes cannot have the journal at once.
 func TestJournalIsLocked(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
@@ -563,7 +563,7 @@ func TestJournalIsLocked(t *testing.T) {
 	f.die()
 }
 
-// What is read again says the same, and is within bounds.
+// A table that is written and parsed again is the same, and within bounds.
 func FuzzParseTable(f *testing.F) {
 	for _, e := range []*journalEntry{
 		{kind: kindKnown, path: "a", known: map[logs.Client]journaledClient{testClient: {3, 5}}},

@@ -25,13 +25,13 @@ const (
 
 // A Target is a destination of lines: a file, a socket or a writer. Only the task of its output calls it.
 type Target interface {
-	write(ctx context.Context, lines []byte, from []Received) (n int, err error) // opens it; of n bytes, none comes again
+	write(ctx context.Context, lines []byte, from []Received) (n int, err error) // opens it; the first n bytes are not passed again
 	sync() error
 	close() error // until the next write
 }
 
-// A Output writes lines in a task of its own, while those who bring them go on: what comes during one write is the
-// next one. A write that fails is tried again until it succeeds.
+// An Output writes lines in a task of its own, while the callers of Append continue: the lines that arrive during one write are written
+// by the next one. A write that fails is tried again until it succeeds.
 type Output struct {
 	name    string
 	target  Target

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// A fullTarget has room for the beginning of the first line, and for all of the second.
+// A fullTarget has space for the beginning of the first line, and for all of the second.
 type fullTarget struct{ text []byte }
 
 func (f *fullTarget) write(_ context.Context, lines []byte, _ []Received) (n int, err error) {
@@ -30,7 +30,7 @@ func (f *fullTarget) write(_ context.Context, lines []byte, _ []Received) (n int
 func (f *fullTarget) sync() error  { return nil }
 func (f *fullTarget) close() error { return nil }
 
-// Behind a line that the end of the process has torn, nothing is written: the next process has its rest, or ends it.
+// Nothing is written after a line that the end of the process has torn: the next process writes its rest, or ends it.
 func TestNothingBehindATornLine(t *testing.T) {
 	target, waiting := &fullTarget{}, new(atomic.Int64)
 	o := NewOutput("test", target, waiting, slog.New(slog.DiscardHandler))

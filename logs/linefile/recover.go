@@ -13,10 +13,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/journal"
 )
 
-const mostSearched = 64 << 20 // bytes of a file that somebody else has written to
+const mostSearched = 64 << 20 // bytes of a file that another program has written to
 
-// read reads the journal, and sees to it that the files have what it tells of. It returns the files that are of the old form. The caller
-// holds mu.
+// read reads the journal, and writes to the files the lines of its entries that are missing there. It returns the journal's files that
+// have the old format. The caller holds mu.
 func (j *Journal) read() (upgraded []string, err error) {
 	numbers, last, err := j.folder.Numbers()
 	if err != nil {
@@ -69,7 +69,7 @@ func (j *Journal) readFile(number uint64, open map[string][]*journalEntry) error
 	return nil
 }
 
-// readOld reads a file of the old form.
+// readOld reads a file of the old format.
 func (j *Journal) readOld(path string, open map[string][]*journalEntry) error {
 	torn, err := readOld(path, func(e *journalEntry) { j.replay(e, open) })
 	if torn > 0 {
@@ -93,7 +93,7 @@ func (j *Journal) replay(e *journalEntry, open map[string][]*journalEntry) {
 	j.note(e)
 }
 
-// repair sees to it that a file has the lines of entries, and returns those whose numbers count.
+// repair writes to a file the lines of entries that are missing there, and returns the entries whose numbers count.
 func (j *Journal) repair(path string, entries []*journalEntry) ([]*journalEntry, error) {
 	last := entries[len(entries)-1]
 	name, err := findFile(path, last.inode)
@@ -101,9 +101,9 @@ func (j *Journal) repair(path string, entries []*journalEntry) ([]*journalEntry,
 		return nil, err
 	}
 	if name == "" {
-		// If its lines were acknowledged they were in the file, and nobody sends them again.
+		// If its lines were acknowledged they were in the file, and no client sends them again.
 		j.logger.Warn("logs: a line file is not there any more; what was on its way into it may come again", "file", path)
-		for len(entries) > 0 && slices.Equal(entries[len(entries)-1].received, last.received) { // also what began in another file
+		for len(entries) > 0 && slices.Equal(entries[len(entries)-1].received, last.received) { // also those that began in another file
 			entries = entries[:len(entries)-1]
 		}
 		return entries, nil
@@ -129,7 +129,7 @@ func (j *Journal) repair(path string, entries []*journalEntry) ([]*journalEntry,
 		}
 	}
 	if changed {
-		// Whether it is of an earlier day is known by its time.
+		// Its time shows whether it is of an earlier day.
 		_ = os.Chtimes(name, time.Time{}, info.ModTime())
 	}
 	if !j.folder.Lazy {
@@ -138,13 +138,13 @@ func (j *Journal) repair(path string, entries []*journalEntry) ([]*journalEntry,
 	return entries, err
 }
 
-// ofOneFile returns the entries of the file that the last one is of. Those before had their lines when they were rotated or closed;
-// they are not known by their inode alone, which may have been given again, and which some systems do not tell.
+// ofOneFile returns the entries that are for the same file as the last one. Earlier files had their lines when they were rotated or
+// closed. The inode alone does not identify a file: it may have been reused, and some systems do not report one.
 func ofOneFile(entries []*journalEntry) []*journalEntry {
 	begin := len(entries) - 1
 	for ; begin > 0; begin-- {
 		before, e := entries[begin-1], entries[begin]
-		rest := slices.Equal(e.received, before.received) && e.there.size < before.there.size // of what that file had no room for
+		rest := slices.Equal(e.received, before.received) && e.there.size < before.there.size // the lines that did not fit into that file
 		if rest || e.inode != before.inode {
 			break
 		}
@@ -152,8 +152,8 @@ func ofOneFile(entries []*journalEntry) []*journalEntry {
 	return entries[begin:]
 }
 
-// missing returns what a file does not have of an entry. That is a rest of the lines at the end, or somebody else has
-// changed the file.
+// missing returns the lines of an entry that a file does not have: the last ones, or, if another program has changed the file, all unless
+// they are found in it.
 func (j *Journal) missing(f *os.File, e *journalEntry) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -183,7 +183,7 @@ func (j *Journal) missing(f *os.File, e *journalEntry) ([]byte, error) {
 	return append([]byte("\n"), lines...), nil
 }
 
-// readFrom reads so many bytes, none of less than none.
+// readFrom reads size bytes, or none if size is not positive.
 func readFrom(f io.ReaderAt, off, size int64) ([]byte, error) {
 	if size <= 0 {
 		return nil, nil
@@ -199,7 +199,7 @@ func tornLine(f io.ReaderAt, info fs.FileInfo) (bool, error) {
 	return len(last) == 1 && last[0] != '\n', err
 }
 
-// findFile returns the name of a line file, or that which it was given since, in the same folder; "" when it is gone.
+// findFile returns the path of a line file, which may have been renamed in its folder since; "" if it is gone.
 func findFile(path string, inode uint64) (string, error) {
 	if info, err := os.Stat(path); err == nil && inodeOf(info) == inode {
 		return path, nil

@@ -16,7 +16,7 @@ type repeats struct {
 
 // append appends the lines that are not repeats, and before each of them how many repeats there were.
 func (r *repeats) append(b, lines []byte) (out []byte, repeated int) {
-	width := bytes.IndexByte(lines, '|') // of each time: one output may have lines with others, but not at once
+	width := bytes.IndexByte(lines, '|') // of each time: an output may have lines with other widths, but not in one call
 	for len(lines) > 0 {
 		end := lineEnd(lines, width)
 		line := lines[:end]

@@ -16,8 +16,8 @@ func TestRotatedFilesArePruned(t *testing.T) {
 	now := time.Now()
 	tests := map[string]struct {
 		file  Config
-		wrong bool  // the clock is
-		left  []int // of those that are 1 to 5 days old
+		wrong bool  // whether the clock is wrong
+		left  []int // which files are left, of those that are 1 to 5 days old
 	}{
 		"no bound":         {left: []int{1, 2, 3, 4, 5}},
 		"age":              {file: Config{MaxAge: 60 * time.Hour}, left: []int{1, 2}},
@@ -31,7 +31,7 @@ func TestRotatedFilesArePruned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "api.log")
-			keep := []string{"api.log", "api-notes.log", "other-20260504T030201.000000.log"} // which are none of ours
+			keep := []string{"api.log", "api-notes.log", "other-20260504T030201.000000.log"} // which are not rotated files of api.log
 			for _, name := range keep {
 				if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 100), 0o600); err != nil {
 					t.Fatal(err)
@@ -74,7 +74,8 @@ func TestRotatedFilesArePruned(t *testing.T) {
 	}
 }
 
-// What was rotated while the clock was wrong is as old as the time since then when it is right, whatever its files say.
+// Files that were rotated while the clock was wrong are, once it is right, as old as the time since then, whatever their modification
+// times are.
 func TestTurnedByAWrongClock(t *testing.T) {
 	for _, compress := range []bool{false, true} {
 		dir := t.TempDir()

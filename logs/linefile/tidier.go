@@ -61,7 +61,7 @@ func (t *tidier) correctAges(now time.Time, right bool) (err error) {
 			there += zstdExtension
 		}
 		if right && exists(there) {
-			at := now.Add(-now.Sub(rotated)) // by the clock of now: the time in between is monotonic
+			at := now.Add(-now.Sub(rotated)) // by the current clock: the time in between is measured by the monotonic clock
 			err = errors.Join(err, os.Chtimes(there, at, at))
 		}
 		if right || !exists(there) {

@@ -10,12 +10,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/journal"
 )
 
-// Until the journal had the form that it shares with that of the store, its files began with upgradeMagic, and had for each entry its
-// length, its checksum, and its table with the lines themselves at the end. They are read once, when the journal is opened: the file that is
-// begun then has all that was known, and they are removed.
+// upgradeMagic is the beginning of the journal's files in the old format, which it had before it shared its format with the store's
+// journal. They have for each entry its length, its checksum, and its table with the lines at the end. They are read once, when the
+// journal is opened: the file that is started then has everything that was known, and they are removed.
 const upgradeMagic = "mwlines1"
 
-// isOld reports whether a file of the journal has the old form.
+// isOld reports whether a file of the journal has the old format.
 func isOld(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -30,7 +30,8 @@ func isOld(path string) (bool, error) {
 	return string(begin) == upgradeMagic, err
 }
 
-// readOld reports each entry of a file of the old form to take, up to the first that is not whole, and returns how many bytes follow that.
+// readOld calls take with each entry of a file of the old format, up to the first one that is not whole, and returns how many bytes are
+// left there.
 func readOld(path string, take func(e *journalEntry)) (torn int, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// testdata/old has a file that the form before has written: of a.log, all is settled; b.log has two entries on their way, and is gone.
+// testdata/old has a file in the old format: of a.log, all is settled; b.log has two entries on their way, and is gone.
 func TestJournalOfOldForm(t *testing.T) {
 	f := newTestFile(t)
 	if err := os.CopyFS(filepath.Join(f.dir, "journal"), os.DirFS("testdata/old")); err != nil {
@@ -41,7 +41,8 @@ func TestJournalOfOldForm(t *testing.T) {
 	}
 }
 
-// What was on its way into a file when the journal had the old form is written now, wherever the file was torn, and the journal.
+// Lines that were on their way into a file when the journal had the old format are written now, wherever the file and the journal were
+// torn.
 func TestOldFormTorn(t *testing.T) {
 	const before, lines = "line zero\n", "line one\nline two\n"
 	entry := func(e *journalEntry) []byte {

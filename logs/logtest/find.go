@@ -12,7 +12,7 @@ import (
 // Times that no record can have.
 var ancient, distant = time.Date(1500, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2500, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// byTime is the order of what is found.
+// byTime compares records in the order in which they are found.
 func byTime(a, b logs.Record) int {
 	return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Service, b.Service), cmp.Compare(a.Number, b.Number))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A Memory keeps the messages of records by their client, in memory, and leaves out what it has, as stores do. It is what sessions of
-// clients append to in tests.
+// A Memory keeps the messages of records by client, in memory, and leaves out records that it has already, as stores do. Sessions append
+// to it in tests.
 type Memory struct {
 	Mu       sync.Mutex
 	Numbers  map[logs.Client]uint64
@@ -20,7 +20,7 @@ type Memory struct {
 	Hold     chan struct{} // when not nil, Append waits until it is closed
 }
 
-// NewMemory returns one that has nothing.
+// NewMemory returns an empty Memory.
 func NewMemory() *Memory {
 	return &Memory{Numbers: map[logs.Client]uint64{}, Messages: map[logs.Client][]string{}}
 }
@@ -32,7 +32,7 @@ func (m *Memory) Last(_ context.Context, client logs.Client) (uint64, error) {
 	return m.Numbers[client], nil
 }
 
-// Append keeps batches, unless Fail says otherwise.
+// Append keeps batches, or returns Fail if that is set.
 func (m *Memory) Append(ctx context.Context, batches ...*logs.Batch) error {
 	m.Mu.Lock()
 	hold, fail := m.Hold, m.Fail

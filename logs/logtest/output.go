@@ -18,10 +18,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/forward"
 )
 
-// An OtherSide is what an output sends to, in a test of the output.
+// An OtherSide is the server that an output sends to, in a test of the output.
 type OtherSide struct {
 	Address string                                            // host and port of the server
-	Open    func(t *testing.T, address string) forward.Output // an output to it, by way of another address
+	Open    func(t *testing.T, address string) forward.Output // returns an output that sends to it through another address
 	Kept    func(t *testing.T, services ...string) []Identity // what it keeps of some services, in its order
 	Once    bool                                              // it knows duplicates by their identity and leaves them out
 	Records int                                               // of each service; default 3000
@@ -30,8 +30,8 @@ type OtherSide struct {
 // An Identity is what the other side knows of a record.
 type Identity struct{ Service, Identity string }
 
-// TestOutput sends records through connections that are cut and held up, by forwarders that end and begin anew with an old
-// cursor, and fails unless the other side has all records, in order, and none twice if it says so.
+// TestOutput sends records over connections that are cut and stalled, with forwarders that are stopped and started again with an old
+// cursor. It fails unless the other side has all records, in order, and, if Once is set, none twice.
 func TestOutput(t *testing.T, other OtherSide) {
 	t.Helper()
 	if other.Records == 0 {
@@ -59,7 +59,7 @@ func TestOutput(t *testing.T, other OtherSide) {
 				RetryMin: time.Millisecond, RetryMax: 20 * time.Millisecond, Timeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler),
 			}
 			if life%2 == 1 {
-				f.Cursor = cursor + " of the life before" // the last life was killed before it could save
+				f.Cursor = cursor + " of the life before" // as if the previous forwarder was killed before it saved its cursor
 			}
 			forwarding := meanwhile.Go(ctx, func(ctx context.Context) error {
 				if err := f.Run(ctx); !errors.Is(err, errEnough) {
@@ -67,7 +67,7 @@ func TestOutput(t *testing.T, other OtherSide) {
 				}
 				return nil
 			})
-			for range 10 { // of which each adds some and harms somebody
+			for range 10 { // each adds records, and stalls and cuts connections
 				for _, service := range services {
 					shelf.Add(service, other.Records/lives/10)
 				}

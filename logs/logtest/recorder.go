@@ -8,8 +8,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A Recorder is an [input.Batcher] that remembers what it got. The zero Recorder is ready. Unlike other batchers it may be used
-// by several goroutines at once.
+// A Recorder is an [input.Batcher] that keeps the records it gets. The zero Recorder is ready. Unlike other batchers it may be used by
+// several goroutines at once.
 type Recorder struct {
 	// OnFlush, if set before use, is called by Flush and Sync, which return its error: a batcher that is slow or fails.
 	OnFlush func(ctx context.Context) error
@@ -21,17 +21,17 @@ type Recorder struct {
 	refused        map[string]int
 }
 
-// Add takes a record. It keeps it as it is: nothing is cut, left out, or given a time.
+// Add keeps a record as it is: nothing is truncated or left out, and no time is set.
 func (r *Recorder) Add(v *logs.View) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.added = append(r.added, v.Record())
 }
 
-// Flush passes on what was added.
+// Flush marks the added records as flushed.
 func (r *Recorder) Flush(ctx context.Context) error { return r.flush(ctx, false) }
 
-// Sync is Flush, and counts as Sync.
+// Sync does what Flush does, and is counted as a Sync.
 func (r *Recorder) Sync(ctx context.Context) error { return r.flush(ctx, true) }
 
 func (r *Recorder) flush(ctx context.Context, sync bool) error {
@@ -51,7 +51,7 @@ func (r *Recorder) flush(ctx context.Context, sync bool) error {
 	return nil
 }
 
-// Refuse counts a reason.
+// Refuse counts a refusal by its reason.
 func (r *Recorder) Refuse(reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *Recorder) Records() []logs.Record {
 	return append([]logs.Record(nil), r.flushed...)
 }
 
-// Added returns the records that no Flush has followed yet.
+// Added returns the records that were not flushed yet.
 func (r *Recorder) Added() []logs.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +92,7 @@ func (r *Recorder) Synced() (records, flushes, syncs int) {
 	return r.synced, r.flushes, r.syncs
 }
 
-// Refused returns how often which reason was given.
+// Refused returns how often each reason was given.
 func (r *Recorder) Refused() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A Shelf is what a [forward.Forwarder] needs of a store, in memory.
+// A Shelf is a store in memory, with what a [forward.Forwarder] needs of it.
 type Shelf struct {
 	storage.Store
 	mu       sync.Mutex
@@ -23,7 +23,7 @@ type Shelf struct {
 	broken   error
 }
 
-// NewShelf returns an empty one.
+// NewShelf returns an empty Shelf.
 func NewShelf() *Shelf {
 	return &Shelf{services: map[string][]logs.Record{}, pruned: map[string]uint64{}, appended: make(chan struct{})}
 }
@@ -49,7 +49,7 @@ func (s *Shelf) Prune(service string, upTo uint64) {
 	s.pruned[service] = upTo
 }
 
-// Break has everything fail with an error; nil ends that.
+// Break makes all methods fail with an error; nil ends that.
 func (s *Shelf) Break(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *Shelf) Read(_ context.Context, service string, from uint64) meanwhile.S
 	}
 }
 
-// Records returns all that were ever added of a service.
+// Records returns all records that were ever added to a service.
 func (s *Shelf) Records(service string) []logs.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,8 +21,8 @@ type promise struct {
 
 var contract = slices.Concat(appendPromises, clientPromises, findPromises, followPromises, sumPromises, closePromises)
 
-// TestStore tests that a store does what [storage.Store] promises, each part in a test of its own. open opens the store in a
-// directory; it is called again for the same one when the store that was there is closed, and gets the ctx of a task.
+// TestStore tests that a store does what [storage.Store] promises, each part in a test of its own. open opens the store in a directory;
+// it gets the ctx of a task, and is called again for the same directory after the store there was closed.
 func TestStore(t *testing.T, open func(ctx context.Context, dir string) (storage.Store, error)) {
 	for _, p := range contract {
 		t.Run(p.name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func (f *fixture) filter(text string) filter.Filter {
 	return filter
 }
 
-// want compares records with the messages of [Batch] numbered first to last, and wants numbers that begin at number.
+// want compares records with the messages of [Batch] numbered first to last, and their numbers with those from number on.
 func (f *fixture) want(records []logs.Record, first, last, number uint64) {
 	f.Helper()
 	if n := last - first + 1; uint64(len(records)) != n {

@@ -11,17 +11,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
-// Brought is what one connection has brought.
+// Brought is the outcome of one connection.
 type Brought struct {
-	Records []string       // all that each record says, in order
+	Records []string       // each record as Describe returns it, in order
 	Reply   string         // to the client
 	Refused map[string]int // as [Recorder.Refused] counts it
 	Err     error          // that ended the connection
-	Left    int            // bytes that the parser has left in the end
+	Left    int            // bytes that the parser has not parsed at the end
 }
 
-// Drive gives the chunks to a parser of the way, as a server does that reads them one after the other. Between two of them
-// another parser takes over from the state of the one before. What was parsed is overwritten after each call.
+// Drive passes chunks to a parser, as a server does that reads them one after the other. After each chunk, a new parser continues from
+// the state of the previous one. The parsed data is overwritten after each call.
 func Drive(protocol input.Protocol, chunks ...[]byte) Brought {
 	var r Recorder
 	var b Brought
@@ -56,7 +56,7 @@ func Drive(protocol input.Protocol, chunks ...[]byte) Brought {
 	return b
 }
 
-// CheckWay drives input whole, and cut at the given places, and fails when that makes a difference.
+// CheckWay drives input as a whole, and cut at the given places, and fails if the outcomes differ.
 func CheckWay(t testing.TB, protocol input.Protocol, input []byte, cuts ...int) {
 	t.Helper()
 	slices.Sort(cuts)

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A commit is what one Append has written and nobody sees yet.
+// A commit is what one Append has written and is not visible yet.
 type commit struct {
 	*journal.Commit
 	journal *journalFile
@@ -38,7 +38,8 @@ func (s *Store) Append(ctx context.Context, batches ...*logs.Batch) error {
 		if err := checkBatch(b); err != nil {
 			return err
 		}
-		// The checksum comes first: it reads the data in one go, which brings it near, and the lengths of records are there then.
+		// The checksum is computed first: it reads the data sequentially into the caches of the processor, and the lengths of records are
+		// there then.
 		crc := checksum(b.Data)
 		if err := checkRecords(b); err != nil {
 			return err
@@ -60,7 +61,7 @@ func (s *Store) Append(ctx context.Context, batches ...*logs.Batch) error {
 	return s.awaitCommit(ctx, c)
 }
 
-// checkBatch says what a batch has, but for its records, that a journal cannot have.
+// checkBatch returns an error if a batch, apart from its records, is not valid in a journal.
 func checkBatch(b *logs.Batch) error {
 	if err := logs.CheckService(b.Service); err != nil {
 		return err
@@ -71,7 +72,7 @@ func checkBatch(b *logs.Batch) error {
 	return nil
 }
 
-// checkRecords says what is wrong with the records of a batch. It looks at the length of each, and no deeper.
+// checkRecords returns an error if the records of a batch are damaged or miscounted. It checks only their lengths.
 func checkRecords(b *logs.Batch) error {
 	count := 0
 	for rest := b.Data; len(rest) > 0; count++ {
@@ -87,7 +88,7 @@ func checkRecords(b *logs.Batch) error {
 	return nil
 }
 
-// write writes a frame of what is new in parts, and returns the commit to wait for: when nothing is new, the last one. The
+// write writes a frame of the records in parts that are new, and returns the commit to wait for; if no records are new, the last one. The
 // caller holds s.writing.
 func (s *Store) write(parts []part) (*commit, error) {
 	switch {
@@ -142,13 +143,13 @@ func (s *Store) write(parts []part) (*commit, error) {
 	defer s.mu.Unlock()
 	s.unsettled = append(s.unsettled, c)
 	if s.cfg.Sync != Always {
-		s.publish() // here, as s.writing keeps the journal from being closed, and converted without it
+		s.publish() // here, because s.writing keeps the journal from being closed, and from being converted without this commit
 	}
 	return c, nil
 }
 
-// cutKnown leaves out the records whose numbers are not above last, and reports whether any are left. Where more numbers
-// than records are, it keeps as many of the newest as may be new.
+// cutKnown leaves out the records whose numbers are not above last, and reports whether any are left. If there are more numbers than
+// records, it keeps as many of the newest records as may be new.
 func (p *part) cutKnown(last uint64) bool {
 	if p.until <= last {
 		return false
@@ -166,7 +167,7 @@ func (p *part) cutKnown(last uint64) bool {
 	return true
 }
 
-// full makes an error that says that the disk is full one that compares as logs.ErrFull.
+// full wraps an error that says that the disk is full in one that is logs.ErrFull, too.
 func full(err error) error {
 	if isFull(err) {
 		return fmt.Errorf("%w: %w", logs.ErrFull, err)

@@ -20,9 +20,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// MEANWHILE_LOGS_RECORDS is how many records the benchmarks work on; a day of a busy place is 100 million, which takes
-// 15 GB of disk in MEANWHILE_LOGS_DIR, or in a temporary directory, and some minutes. With MEANWHILE_LOGS_DIR the records
-// stay, and are used again.
+// benchRecords returns how many records the benchmarks use, from MEANWHILE_LOGS_RECORDS. A day of a busy site is 100 million, which takes
+// 15 GB of disk in MEANWHILE_LOGS_DIR, or in a temporary directory, and some minutes. With MEANWHILE_LOGS_DIR the records stay, and are
+// used again.
 func benchRecords() int {
 	n, err := strconv.Atoi(os.Getenv("MEANWHILE_LOGS_RECORDS"))
 	if err != nil {
@@ -68,7 +68,7 @@ func newSource(service string, seed uint64) *source {
 	return s
 }
 
-// batch returns a batch of which each record has the time at, and then some.
+// batch returns a batch whose records have times from at on.
 func (s *source) batch(at time.Time) *logs.Batch {
 	b := s.batches[s.next%len(s.batches)]
 	s.next++
@@ -154,7 +154,7 @@ func BenchmarkLast(b *testing.B) {
 	}, 100)
 }
 
-// BenchmarkFollow has each record come by itself to one who follows.
+// BenchmarkFollow appends records one at a time, and waits for each to arrive through Follow.
 func BenchmarkFollow(b *testing.B) {
 	run(b, func(ctx context.Context) error {
 		store, err := segment.Open(ctx, b.TempDir(), segment.Config{Sync: segment.OS, Bytes: -1, Logger: quiet})

@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
-// A block is one on its way into a segment.
+// A block is a block of records on its way into a segment.
 type block struct {
 	entry
 	until  uint64 // number of its last record
@@ -20,7 +20,7 @@ type block struct {
 	tokens []uint64 // of a record
 }
 
-// blocks are kept for use again, as they are large.
+// blocks is a pool of blocks, since they are large.
 var blocks = sync.Pool{New: func() any {
 	return &block{data: make([]byte, 0, blockBytes), bloom: newBloom()}
 }}
@@ -32,7 +32,7 @@ func newBlock() *block {
 	return b
 }
 
-// close works out what is to be known of the block's records, and compresses them, by columns if they are like each other.
+// close computes what the index needs to know of the block's records, and compresses them, by columns if they are similar enough.
 func (b *block) close(c codec) {
 	b.raw, b.codec = uint32(len(b.data)), c
 	if b.split() {
@@ -50,7 +50,8 @@ func (b *block) close(c codec) {
 	b.entry.stored = uint32(len(b.stored))
 }
 
-// split divides the records into columns, unless they are too unlike each other, or not written as they would be again.
+// split divides the records into columns. It returns false if they are too different, or if they would be encoded differently when they
+// are read back.
 func (b *block) split() bool {
 	var v logs.View
 	var least, most int64
@@ -59,7 +60,7 @@ func (b *block) split() bool {
 	b.parts.reset()
 	for rest, first := b.data, true; len(rest) > 0; first = false {
 		next, err := v.Next(rest)
-		if err != nil { // its reader will say so
+		if err != nil { // its reader reports it
 			whole = false
 			break
 		}
@@ -74,7 +75,7 @@ func (b *block) split() bool {
 	return whole && b.parts.count == int(b.count)
 }
 
-// gatherTokens adds the tokens of records that lie one behind the other.
+// gatherTokens adds the tokens of records that are stored one after the other.
 func (b *block) gatherTokens() {
 	var v logs.View
 	for rest := b.data; len(rest) > 0; {
@@ -88,7 +89,7 @@ func (b *block) gatherTokens() {
 	}
 }
 
-// putBlock gives a block back whose filter is kept by somebody else.
+// putBlock returns a block to the pool, except for its Bloom filter, which is still used elsewhere.
 func putBlock(b *block) {
 	b.words = nil
 	blocks.Put(b)

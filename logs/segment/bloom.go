@@ -15,15 +15,15 @@ const (
 
 func newBloom() *bloom { return &bloom{words: make([]uint64, maxBloom)} }
 
-// A probe is a word in which bits of a token are.
+// A probe is a word of the filter, and the bits of a token in it.
 type probe struct{ word, mask uint64 }
 
-// probes returns those of a token in a filter of a number of words, a power of two.
+// probes returns the probes of a token in a filter with that many words, a power of two.
 func probes(token uint64, words int) [2]probe {
 	return [2]probe{{token % uint64(words), pairs[token>>56]}, {token >> 24 % uint64(words), pairs[token>>48&0xff]}}
 }
 
-// olderProbe is that of segments with the older trailer: all bits are in one word.
+// olderProbe returns the probe in segments with the older trailer: all bits are in one word.
 func olderProbe(token uint64, words int) probe {
 	return probe{token % uint64(words), pairs[token>>56] | pairs[token>>48&0xff]}
 }

@@ -18,7 +18,7 @@ func (s *Store) convertJournals(ctx context.Context) error {
 	defer close(s.stopped)
 	ticker := time.NewTicker(s.checkInterval())
 	defer ticker.Stop()
-	busy := true // since it looked the last time
+	busy := true // whether a journal was closed since the last check
 	for {
 		if err := s.convertAll(ctx); err != nil && ctx.Err() == nil {
 			s.log().Error("a journal cannot be converted into segments; it stays, and is tried again", "error", err)
@@ -45,12 +45,12 @@ func (s *Store) convertJournals(ctx context.Context) error {
 	}
 }
 
-// checkInterval is how often the age of the journal and of segments is looked at.
+// checkInterval returns how often the age of the journal and of segments is checked.
 func (s *Store) checkInterval() time.Duration {
 	return min(max(s.cfg.JournalAge/10, time.Second), time.Minute)
 }
 
-// convertAll converts all journals but the active one, and tells who waits for room.
+// convertAll converts all journals but the active one, and wakes those who wait for space.
 func (s *Store) convertAll(ctx context.Context) error {
 	for ctx.Err() == nil {
 		s.mu.Lock()
@@ -74,9 +74,9 @@ func (s *Store) convertAll(ctx context.Context) error {
 	return nil
 }
 
-// buildSegments makes segments of a journal, one for each service, and deletes it. Whatever happens on the way, a record is in the
-// one or in the other: the journal goes when all its segments are on disk with their names, and what is in both, because
-// the process died before that, is told by its numbers when the store is opened.
+// buildSegments makes segments of a journal, one for each service, and deletes it. Whatever happens on the way, each record is in one or
+// the other: the journal is deleted when all its segments are on disk with their names. If the process dies before that, the records that
+// are in both are recognized by their numbers when the store is opened.
 func (s *Store) buildSegments(ctx context.Context, j *journalFile) (err error) {
 	made := make(map[*service]*segment)
 	defer func() {
@@ -162,7 +162,7 @@ func (s *Store) make(ctx context.Context, w *writer, in meanwhile.Stream[*block]
 	return g, nil
 }
 
-// own has a segment's file deleted when nobody uses it any more.
+// own sets the function that deletes a segment's file when it is no longer used.
 func (s *Store) own(g *segment) {
 	g.remove = func() {
 		if err := s.disk.Remove(g.path); err != nil {

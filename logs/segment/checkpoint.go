@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A checkpoint is what is to be known when the journals it came from, or all segments of a service, are gone: the numbers of
+// A checkpoint has what must still be known when the journals it came from, or all segments of a service, are deleted: the numbers of
 // services and of clients. It begins with "mwlogc1\n" and ends with a crc.
 const checkpointMagic = "mwlogc1\n"
 
@@ -22,11 +22,11 @@ const (
 	maxClients = 1 << 20
 	forget     = 30 * 24 * time.Hour
 
-	maxEmpty = 10_000 // services of which nothing is left and whose numbers are remembered
+	maxEmpty = 10_000 // services without records whose numbers are remembered
 )
 
-// writeCheckpoint forgets clients not heard of for long, and empty services when they are many, and writes what is known of
-// the others. The caller holds s.writing.
+// writeCheckpoint forgets clients that were not seen for long, and services without records if there are too many, and writes what is
+// known of the others. The caller holds s.writing.
 func (s *Store) writeCheckpoint() error {
 	s.mu.Lock()
 	s.forgetClients()
@@ -48,7 +48,7 @@ func (s *Store) writeCheckpoint() error {
 	return s.disk.WriteFile(s.path("checkpoint"), binary.LittleEndian.AppendUint32(b, checksum(b)))
 }
 
-// forgetClients forgets those not heard of for 30 days, and the longest silent ones of too many.
+// forgetClients forgets the clients that were not seen for 30 days, and of too many clients those that were not seen for longest.
 func (s *Store) forgetClients() {
 	if now := s.clientSeenNow(); now > 0 {
 		for _, c := range s.clients {
@@ -69,7 +69,7 @@ func (s *Store) forgetClients() {
 	}
 }
 
-// clientSeenNow is when a client is heard of now: zero by a clock that is not right.
+// clientSeenNow returns the time at which a client is seen now: zero if the clock is not trusted.
 func (s *Store) clientSeenNow() int64 {
 	now := time.Now().Unix()
 	if !s.clockTrusted() {
@@ -78,8 +78,8 @@ func (s *Store) clientSeenNow() int64 {
 	return now
 }
 
-// forgetServices forgets those of which nothing is left, when these are too many. What comes of one later has numbers from 1
-// on, as of a new one.
+// forgetServices forgets the services without records, if there are too many of them. The numbers of such a service start at 1 if it gets
+// records later, as for a new one.
 func (s *Store) forgetServices() {
 	var empty []*service
 	for _, svc := range s.services {
@@ -99,7 +99,7 @@ func (s *Store) inJournal(svc *service) bool {
 	return slices.ContainsFunc(s.journals, func(j *journalFile) bool { return j.services[svc] != nil })
 }
 
-// readCheckpoint reads what writeCheckpoint wrote, if there is any.
+// readCheckpoint reads the checkpoint, if there is one.
 func (s *Store) readCheckpoint() error {
 	b, err := os.ReadFile(s.path("checkpoint"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A codec says how what is stored is compressed.
+// A codec is the compression of stored data.
 type codec byte
 
 const (
@@ -22,10 +22,10 @@ const (
 // blockBytes is the size of a block of a segment before it is compressed, give or take a record.
 const blockBytes = 1 << 20
 
-// maxRaw is the largest that an entry gets.
+// maxRaw is the largest size of an entry before it is compressed, in bytes.
 const maxRaw = max(logs.MaxBatch, blockBytes+logs.MaxRecord)
 
-// compress appends raw to b as c does.
+// compress appends raw to b, compressed.
 func (c codec) compress(b, raw []byte) []byte {
 	switch c {
 	case quick:
@@ -42,7 +42,7 @@ func (c codec) compress(b, raw []byte) []byte {
 	return append(b, raw...)
 }
 
-// expand returns what was compressed, which has size bytes, in b if it has the room.
+// expand returns the decompressed data, which has size bytes. It uses the memory of b if that is large enough.
 func (c codec) expand(b, stored []byte, size uint32) ([]byte, error) {
 	if size > maxRaw {
 		return nil, errDamaged
@@ -75,7 +75,7 @@ func (c codec) expand(b, stored []byte, size uint32) ([]byte, error) {
 	return b, nil
 }
 
-// Encoders and decoders take long to make, and much room.
+// Encoders and decoders are slow to create, and large.
 var (
 	encoders = sync.Pool{New: func() any {
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),

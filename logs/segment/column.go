@@ -2,7 +2,7 @@ package segment
 
 import "log/slog"
 
-// What a column is of.
+// The parts of records that columns have.
 const (
 	roleTime = iota
 	roleLevel
@@ -20,8 +20,8 @@ type column struct {
 	kind  slog.Kind // of an attribute
 	count int
 
-	numbers []int64 // of all kinds that are no texts
-	text    []byte  // texts, one behind the other: all, or the distinct ones
+	numbers []int64 // of all kinds that are not texts
+	text    []byte  // texts, one after the other: all, or the distinct ones
 	ends    []uint32
 	ids     []uint8
 	few     bool // text and ends are of distinct ones
@@ -79,7 +79,7 @@ func (c *column) addText(text []byte) {
 	c.ends = append(c.ends, uint32(len(c.text)))
 }
 
-// spread writes each text out, as there are too many distinct ones.
+// spread stores each text by itself, because there are too many distinct ones.
 func (c *column) spread() {
 	c.few = false
 	distinct, ends := append([]byte(nil), c.text...), append([]uint32(nil), c.ends...)

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
-// appendTokens appends the tokens of the records, those of a value that several have once.
+// appendTokens appends the tokens of the records; those of repeated values mostly once.
 func (c *columns) appendTokens(tokens []uint64) []uint64 {
 	for col := range c.each {
 		tokens = col.appendTokens(tokens)
@@ -136,7 +136,7 @@ func (c *column) fixedLength() int {
 	return int(n)
 }
 
-// digits has for each hexadecimal digit its value, and 0xff for what is none.
+// digits has the value of each hexadecimal digit, and 0xff for other bytes.
 var digits = func() (digits [256]byte) {
 	for i := range digits {
 		digits[i] = 0xff

@@ -19,7 +19,7 @@ type columnReader struct {
 	service []byte
 
 	head    []byte
-	columns []storedColumn // those of roleAttr behind the others
+	columns []storedColumn // those of roleAttr after the others
 	shapes  [][]uint16     // columns, from the first attribute on
 	numbers []int64        // see unpack
 	stored  []byte
@@ -43,7 +43,7 @@ func openColumns(file io.ReaderAt, e *entry, service []byte) (*columnReader, err
 	return r, nil
 }
 
-// close gives the reader back. What it returned is not valid any more.
+// close returns the reader to the pool. What the reader has returned is not valid any more.
 func (r *columnReader) close() {
 	r.file, r.entry = nil, nil
 	columnReaders.Put(r)
@@ -104,10 +104,10 @@ func (r *columnReader) readHead() (err error) {
 	return nil
 }
 
-// leastRecord is the least that a record takes.
+// leastRecord is the smallest size of an encoded record, in bytes.
 const leastRecord = 13
 
-// readPart reads bytes of a file, in room if it has the space, and checks them.
+// readPart reads bytes of a file into buf, which it enlarges if necessary, and verifies their checksum.
 func readPart(f io.ReaderAt, buf []byte, off int64, size, crc uint32) ([]byte, error) {
 	buf = slices.Grow(buf[:0], int(size))[:size]
 	if size == 0 { // which may be at the end of the file
@@ -127,7 +127,7 @@ func readPart(f io.ReaderAt, buf []byte, off int64, size, crc uint32) ([]byte, e
 	return buf, nil
 }
 
-// rowsOf returns the records with some shapes.
+// rowsOf returns the records whose shapes are marked in has.
 func (r *columnReader) rowsOf(has []bool, rows []int32) ([]int32, error) {
 	rows = rows[:0]
 	err := r.eachShape(func(row, shape int) {
@@ -159,13 +159,13 @@ func (r *columnReader) eachShape(fn func(row, shape int)) error {
 	return nil
 }
 
-// Len is that of [filter.Columns], as are those that follow.
+// Len implements [filter.Columns], as do the methods that follow.
 func (r *columnReader) Len() int { return int(r.entry.count) }
 
 // Service returns the name of the service.
 func (r *columnReader) Service() []byte { return r.service }
 
-// Number returns that of a record.
+// Number returns the number of a record.
 func (r *columnReader) Number(row int) uint64 { return r.entry.first + uint64(row) }
 
 // Times returns the times of all records.
@@ -219,7 +219,7 @@ func (r *columnReader) Attrs(key []byte) (some []filter.Column, err error) {
 	return some, nil
 }
 
-// wanted returns the records that are wanted, with numbers from one on and up to another.
+// wanted returns the wanted records whose numbers are between from and until.
 func (r *columnReader) wanted(w *want, from, until uint64) (filter.Rows, error) {
 	e := r.entry
 	rows := filter.NewRows(r.Len())
@@ -247,7 +247,7 @@ func (r *columnReader) wanted(w *want, from, until uint64) (filter.Rows, error) 
 	return w.filter.Select(r, rows)
 }
 
-// readRecords reads all records of a block, in the room of two buffers, and returns these.
+// readRecords reads all records of a block, in the memory of two buffers, and returns these.
 func (e *entry) readRecords(f io.ReaderAt, stored, raw []byte) (_, _ []byte, err error) {
 	if e.head == 0 {
 		if stored, err = e.read(f, stored); err == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// Columns are how a block holds its records: what is alike in them lies together, so that it takes little room and a search reads
-// those columns alone that its filter looks at.
+// A columns holds the records of a block by columns: similar values are stored together, so that they take little space, and a search
+// reads only the columns that its filter needs.
 //
 //	block   = head, the columns' bytes one behind the other
 //	head    = number of columns, for each of them its line; number of shapes, for each of them the number of its attributes and
@@ -16,8 +16,8 @@ import (
 //	line    = role, for an attribute its key and kind, number of values, form, compression, bytes stored, bytes raw, crc of the stored,
 //	          for numbers least, greatest, base, unit and width
 //
-// A shape is which attributes a record has, in their order. Times, levels, messages, tasks, jobs and shapes are columns of all records.
-// A second attribute with the same key and kind in a record is in a column of its own.
+// A shape is the list of the attributes of a record, in their order. Times, levels, messages, tasks, jobs and shapes are columns of all
+// records. A second attribute with the same key and kind in a record is in a column of its own.
 //
 // The head's numbers are varints. Columns are compressed one by one. A block that has too many shapes or attributes holds
 // its records as they are.
@@ -41,7 +41,7 @@ const (
 	formPlain        // lengths and bytes; numbers as planes of bytes, lowest first, of (value - base) / unit
 	formDelta        // planes of the differences to the number before, less base; the first number is base itself. See numbers.go
 	formFixed        // the length of all, and their bytes
-	formHex          // the length of all in bytes, which are those of lower case hexadecimal digits
+	formHex          // the length of all, and the bytes that their lower-case hexadecimal digits stand for
 	formUnknown
 )
 
@@ -81,7 +81,7 @@ func kindOf(b byte) (kind slog.Kind, ok bool) {
 	return 0, false
 }
 
-// A shapeNode is the beginning of shapes: those attributes that lead to it.
+// A shapeNode is the beginning of one or more shapes: the attributes on the path to it.
 type shapeNode struct {
 	column uint16 // of the last one
 	shape  int32  // that ends here, from 1 on
@@ -99,7 +99,7 @@ func (c *columns) reset() {
 	}
 }
 
-// add adds a record, and reports whether there is room for what it has.
+// add adds a record. It returns false if the record exceeds a bound, or would be read back differently.
 func (c *columns) add(v *logs.View) bool {
 	node := c.root
 	for attrs := v.EncodedAttrs(); len(attrs) > 0; {
@@ -108,7 +108,7 @@ func (c *columns) add(v *logs.View) bool {
 			return false
 		}
 		if size := value.EncodedLen() + uvarintLen(len(key)) + len(key); size != len(attrs)-len(rest) {
-			return false // it would be another one when it is read
+			return false // it would be read back differently
 		}
 		attrs = rest
 		if node = c.follow(node, key, value.Kind()); node == nil {
@@ -147,7 +147,7 @@ func (c *columns) addNumber(role int, n int64) {
 	c.roles[role].count++
 }
 
-// follow returns the node behind another one for an attribute, nil when there is no room for it.
+// follow returns the node that an attribute leads to from another node, or nil if that exceeds a bound.
 func (c *columns) follow(node *shapeNode, key []byte, kind slog.Kind) *shapeNode {
 	for _, next := range node.next {
 		if col := c.attrs[next.column]; col.kind == kind && string(col.key) == string(key) {

@@ -94,7 +94,7 @@ var columnFilters = []string{
 	"path=/api*", "status>=2 took<70 -id=5", "(status=1 or took=2s) -path=*", "id=18446744073709551615", "status>1970-01-01T00:00:01", `""=*`, "not (status>3 or path=*)", "id=2s", "path~^.?$",
 }
 
-// Columns give back the records they were made of, and of a filter those that it matches; the index of words leaves out none of these.
+// Columns return the records they were made of, and those that a filter matches; the index of words excludes none of these.
 func TestColumnsLaw(t *testing.T) {
 	t.Parallel()
 	var filters []filter.Filter
@@ -160,7 +160,7 @@ func TestColumnsLaw(t *testing.T) {
 	})
 }
 
-// Some of many records are taken out of their columns without reading all of these.
+// A few of many records are read from their columns without reading all of these.
 func TestSomeOfColumns(t *testing.T) {
 	var records []logs.Record
 	for i := range 1000 {
@@ -201,14 +201,14 @@ func TestSomeOfColumns(t *testing.T) {
 	}
 }
 
-// Records that are too unlike each other, or not written as they would be again, lie one behind the other.
+// Records that are too different, or that would be encoded differently, are stored one after the other.
 func TestBlockWithoutColumns(t *testing.T) {
 	var unlike []logs.Record
 	for i := range 3000 {
 		unlike = append(unlike, logs.Record{Time: time.Unix(1, 0), Message: "x", Attrs: []slog.Attr{slog.Int(fmt.Sprint("key", i), i)}})
 	}
 	same := func(*block) {}
-	long := func(b *block) { // a level of three bytes that one has room for
+	long := func(b *block) { // a level encoded in three bytes, where one is enough
 		var v logs.View
 		rest, _ := v.Next(b.data)
 		first := b.data[:len(b.data)-len(rest)]
@@ -235,7 +235,7 @@ func TestBlockWithoutColumns(t *testing.T) {
 	}
 }
 
-// A block whose records would be larger than it says is damaged: a damaged one does not take more memory than others.
+// A block whose records would be larger than it says is damaged: it does not use more memory than others.
 func TestColumnsAreBounded(t *testing.T) {
 	records := make([]logs.Record, 1000)
 	for i := range records {
@@ -252,7 +252,7 @@ func TestColumnsAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever a head says, what follows from it is bounded, and an error where it cannot be.
+// Any head leads to bounded memory, or to an error.
 func FuzzColumnHead(f *testing.F) {
 	for _, records := range [][]logs.Record{
 		{{Message: "x"}}, {{Message: "a", Attrs: []slog.Attr{slog.Int("n", 1), slog.Bool("b", true)}}, {Message: "b", Attrs: []slog.Attr{slog.String("s", "1"), slog.Float64("f", math.Pi)}}},
@@ -269,7 +269,7 @@ func FuzzColumnHead(f *testing.F) {
 	})
 }
 
-// Whatever the bytes of a column are, they are values or damaged.
+// Any bytes of a column are read as values, or are damaged.
 func FuzzColumn(f *testing.F) {
 	f.Add(byte(formDict), byte(slog.KindString), byte(0), uint16(3), []byte("\x02\x01\x01ab\x00\x01\x00"))
 	f.Add(byte(formPlain), byte(slog.KindInt64), byte(2), uint16(2), []byte("abcd"))

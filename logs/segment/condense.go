@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Segments are made quickly, to keep up with what comes in. When little comes in, those of a service that follow each other
-// are made into one, which takes a third less room.
+// Segments are made quickly at first, to keep up with incoming records. When few records arrive, segments of a service that follow each
+// other are merged into one, which needs a third less space.
 const (
 	condenseBytes = 256 << 20 // of encoded records: enough for one
 	condenseCount = 16        // segments: enough for one, also when they are small
@@ -42,7 +42,7 @@ func (s *Store) condenseAll(ctx context.Context) {
 	}
 }
 
-// toCondense finds segments that are to be made into one. The caller holds s.mu.
+// toCondense finds segments that are to be merged into one. The caller holds s.mu.
 func (s *Store) toCondense(now time.Time) (*service, []*segment) {
 	for _, svc := range s.services {
 		for i := 0; i < len(svc.segments); i++ {
@@ -60,15 +60,15 @@ func (s *Store) toCondense(now time.Time) (*service, []*segment) {
 				return svc, svc.segments[begin:i]
 			}
 			if i > begin {
-				i-- // where another run may begin
+				i-- // another run may start here
 			}
 		}
 	}
 	return nil, nil
 }
 
-// condense makes one segment of some that follow each other. When the process dies in between, there are both, and what is
-// in two is left out when the store is opened.
+// condense merges segments that follow each other into one. If the process dies in between, the records are in both, and the duplicates
+// are left out when the store is opened.
 func (s *Store) condense(ctx context.Context, svc *service, some []*segment) error {
 	newest := some[len(some)-1]
 	path := strings.TrimSuffix(filepath.Join(filepath.Dir(newest.path), segmentName(some[0].first, newest.made, newest.journal)), ".segment") + "-dense.segment"

@@ -76,7 +76,7 @@ func TestCondense(t *testing.T) {
 	}
 }
 
-// What is damaged is not made into something that looks whole.
+// Damaged segments are not merged into one that looks whole.
 func TestCondenseDamaged(t *testing.T) {
 	dir, _ := filled(t)
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {

@@ -48,7 +48,7 @@ var (
 	errCrash = errors.New("the process is dead")
 )
 
-// sabotaged opens a store without tasks in the background, on a disk that a saboteur has.
+// sabotaged opens a store without background tasks, on a disk with a saboteur.
 func sabotaged(t *testing.T, dir string) (*Store, *saboteur) {
 	t.Helper()
 	return sabotagedWith(t, dir, Config{Logger: quietly})
@@ -75,8 +75,8 @@ func (s *Store) rotateNow(t *testing.T) {
 	}
 }
 
-// Whatever step of converting a journal is the last one of a process, what it had is there once. Each step is tried: from it
-// on nothing reaches the disk.
+// A process may die at any step of converting a journal: each of its records is there once afterwards. Each step is tried: from it on,
+// nothing reaches the disk.
 func TestCrashWhileConverting(t *testing.T) {
 	t.Parallel()
 	client := logs.Client{1}
@@ -141,7 +141,7 @@ func TestCrashWhileConverting(t *testing.T) {
 	}
 }
 
-// What is written is in the segments of its journal, however long the one who appends is held up before Append returns.
+// Written records are in the segments of their journal, however long the caller of Append is held up before Append returns.
 func TestConvertWhatWasJustWritten(t *testing.T) {
 	for _, sync := range []Sync{Always, Interval, OS} {
 		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
@@ -169,7 +169,7 @@ func TestConvertWhatWasJustWritten(t *testing.T) {
 	}
 }
 
-// A full disk takes nothing of an Append, says so, and is forgotten when there is room.
+// On a full disk Append stores nothing, and returns logs.ErrFull; it works again when there is space.
 func TestFullDisk(t *testing.T) {
 	for _, op := range []string{"write", "sync"} {
 		t.Run(op, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A disk that is full while a journal is converted leaves the journal as it is, until there is room.
+// A disk that is full while a journal is converted leaves the journal as it is, until there is space.
 func TestFullDiskWhileConverting(t *testing.T) {
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		s, bad := sabotaged(t, t.TempDir())
@@ -251,8 +251,8 @@ func TestFullDiskWhileConverting(t *testing.T) {
 	}
 }
 
-// Where Append does not wait for the disk, a sync that fails may have lost what was written before it. What comes later is appended to
-// another journal, as nothing is found behind what was lost.
+// If Append does not wait for the disk, a failed sync may have lost what was written before it. Later records are appended to another
+// journal, since nothing is found after a part that was lost.
 func TestAnotherJournalAfterFailedSync(t *testing.T) {
 	dir := t.TempDir()
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
@@ -299,8 +299,8 @@ func TestAnotherJournalAfterFailedSync(t *testing.T) {
 	}
 }
 
-// A journal that somebody deletes or moves takes no more: what it would have acknowledged would be gone with the process. What it has is
-// converted into segments, as long as its process lives.
+// A journal that was deleted or moved is not written any more: records that were acknowledged from it would be lost with the process. The
+// records that it has are converted into segments as long as its process lives.
 func TestAnotherJournalInPlaceOfOneThatIsGone(t *testing.T) {
 	for _, policy := range []Sync{Always, Interval} {
 		for name, take := range map[string]func(path string) error{
@@ -367,7 +367,8 @@ func TestAnotherJournalInPlaceOfOneThatIsGone(t *testing.T) {
 	}
 }
 
-// A journal that cannot be repaired is not closed: what failed in it would count for the next process, and its numbers be given twice.
+// A journal that cannot be repaired is not closed: the next process would count what failed in it, and its numbers would be assigned
+// twice.
 func TestNoAnotherJournalBeforeRepair(t *testing.T) {
 	dir := t.TempDir()
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
-// A cursor goes through the records on a shelf that are wanted, by their numbers, up or down. It looks into a block when it
-// has come to it, and not before.
+// A cursor iterates over the wanted records on a shelf, by their numbers, up or down. It reads a block when it reaches it, and not
+// before.
 type cursor struct {
 	store *Store
 	want  *want
@@ -20,7 +20,7 @@ type cursor struct {
 	from  uint64                   // lowest number
 	views map[*journalFile]*window // of all cursors of a search
 
-	part    int // the next one; see at
+	part    int // the next segment or journal, counted in the cursor's direction
 	entries []entry
 	may     []bool // of entries, by the index of words; nil: all
 	index   []int32
@@ -37,12 +37,12 @@ type cursor struct {
 	number uint64
 	at     int      // where in raw the record begins
 	starts []uint32 // of the records in raw, when it goes down
-	read   int64    // bytes of blocks that were looked into
+	read   int64    // bytes of blocks that were read
 	sparse []uint64 // numbers of the records in raw, which are not all of the block
-	picked bool     // raw has wanted records alone
+	picked bool     // raw has only wanted records
 
 	view logs.View // the record it is at
-	key  int64     // its time; of a block that is not loaded, the time that none of it comes before on the way
+	key  int64     // its time; of a block that is not loaded, the first time that its records may have in the cursor's direction
 }
 
 func (s *Store) cursor(w *want, sh *shelf, from uint64, down bool) *cursor {
@@ -140,7 +140,7 @@ func (c *cursor) nextPart() (bool, error) {
 	return false, nil
 }
 
-// openSegment reads the table of a segment, and its index if that can help. One that is damaged it leaves out.
+// openSegment reads the table of a segment, and its index if that can help. It leaves out a damaged segment.
 func (c *cursor) openSegment(g *segment) (bool, error) {
 	f, err := os.Open(g.path)
 	if err != nil {
@@ -168,7 +168,7 @@ func (c *cursor) openSegment(g *segment) (bool, error) {
 	return true, nil
 }
 
-// load reads the block that the cursor is at. One that is damaged has no records.
+// load reads the block that the cursor is at. A damaged block has no records.
 func (c *cursor) load() error {
 	e := c.entry
 	c.loaded, c.rest, c.number, c.starts, c.picked = true, nil, e.first, c.starts[:0], false
@@ -218,7 +218,7 @@ func (c *cursor) nextRecord() bool {
 	}
 }
 
-// reopen opens the file of the cursor until done is called, where it is not open.
+// reopen opens the file of the cursor until done is called, unless it is open already.
 func (c *cursor) reopen() (done func(), err error) {
 	if c.file != nil {
 		return func() {}, nil
@@ -234,7 +234,7 @@ func (c *cursor) reopen() (done func(), err error) {
 	}, nil
 }
 
-// pick reads the wanted records alone of a block of columns.
+// pick reads only the wanted records of a block with columns.
 func (c *cursor) pick() error {
 	c.picked, c.raw, c.sparse = true, c.raw[:0], c.sparse[:0]
 	return c.columns(func(r *columnReader, rows filter.Rows) (err error) {
@@ -243,7 +243,7 @@ func (c *cursor) pick() error {
 	})
 }
 
-// columns calls fn with the columns of the block that the cursor is at, and which records are wanted, if any are.
+// columns calls fn with the columns of the block that the cursor is at, and with its wanted records, unless there are none.
 func (c *cursor) columns(fn func(r *columnReader, rows filter.Rows) error) error {
 	done, err := c.reopen()
 	if err != nil {
@@ -293,7 +293,7 @@ func (c *cursor) step() bool {
 	return true
 }
 
-// forward goes to the next wanted record, or to the next block that may have one; at the end there is no entry.
+// forward goes to the next wanted record, or to the next block that may have one; at the end, entry is nil.
 func (c *cursor) forward() error {
 	if c.entry != nil && c.loaded && c.nextRecord() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// cut yields the records of a service in a journal, in blocks. What is damaged is left out.
+// cut yields the records of a service in a journal, in blocks. Damaged entries are left out.
 func (s *Store) cut(j *journalFile, svc *service) meanwhile.Stream[*block] {
 	return func(yield func(*block, error) bool) {
 		c := cutter{yield: yield, size: s.blockBytes}

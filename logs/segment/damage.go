@@ -1,6 +1,6 @@
 package segment
 
-// maxDamages bounds what is remembered of the places that were reported.
+// maxDamages bounds the number of reported places that are remembered.
 const maxDamages = 1000
 
 // damage reports and counts a place that cannot be read and is left out, once.

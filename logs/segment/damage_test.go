@@ -47,8 +47,8 @@ func filled(t *testing.T) (dir, path string) {
 	return dir, path
 }
 
-// Whatever byte of a segment changes: what is read is right, what is not read is counted, and what comes later has numbers
-// of its own.
+// If any byte of a segment changes, the records that are read are right, those that are not read are counted, and later records have
+// numbers of their own.
 func TestDamagedSegmentLaw(t *testing.T) {
 	t.Parallel()
 	dir, path := filled(t)
@@ -106,7 +106,7 @@ func TestDamagedSegmentLaw(t *testing.T) {
 	})
 }
 
-// A journal whose records rot while the store is open loses those, and tells how many bytes.
+// A journal whose records are damaged while the store is open loses those, and counts their bytes.
 func TestDamagedJournal(t *testing.T) {
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		s, _ := sabotaged(t, t.TempDir())
@@ -151,8 +151,8 @@ func TestDamagedJournal(t *testing.T) {
 	}
 }
 
-// A journal whose beginning is damaged is put aside, and what comes later is still newer than what is in segments: the oldest is
-// deleted for its size.
+// A journal with a damaged beginning is put aside, and later records are still newer than those in segments: retention by size deletes
+// the oldest.
 func TestDamagedJournalPutAside(t *testing.T) {
 	dir := t.TempDir()
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
@@ -200,7 +200,7 @@ func TestDamagedJournalPutAside(t *testing.T) {
 	}
 }
 
-// A checkpoint that is damaged costs what only it knew.
+// A damaged checkpoint loses only what nothing else knows.
 func TestDamagedCheckpoint(t *testing.T) {
 	dir, _ := filled(t)
 	if err := os.WriteFile(filepath.Join(dir, "checkpoint"), []byte("rot"), 0o600); err != nil {

@@ -9,8 +9,8 @@
 // each attribute: so a search reads only the columns that its filter needs, and skips those whose least and greatest values
 // cannot match.
 //
-// Names of services are the caller's to bound. Of those that have nothing any more it remembers the numbers, unless they are
-// more than 10,000.
+// The caller has to bound the number of services. The store remembers the numbers of services without records, unless there are more than
+// 10,000 of them.
 //
 //	journal/00000007.journal                                what came last; records of all services
 //	services/api/00000000000000000001-20260504-00000006.segment    records of one service

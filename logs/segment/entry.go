@@ -9,14 +9,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/journal"
 )
 
-// An entry is encoded records of one service that lie together in a file: a batch in a journal, a block in a segment.
+// An entry is a sequence of encoded records of one service that are stored together in a file: a batch in a journal, a block in a
+// segment.
 type entry struct {
 	service  *service // in a journal
-	off      int64    // where it lies in its file
+	off      int64    // where it is in its file
 	stored   uint32   // bytes there
 	raw      uint32   // bytes of the encoded records
 	crc      uint32   // of what is stored; of a head alone where there is one
-	head     uint32   // bytes stored that say where the columns are; zero: the records lie one behind the other
+	head     uint32   // bytes stored that say where the columns are; zero: the records are stored one after the other
 	codec    codec
 	count    uint32    // records
 	first    uint64    // number of the first
@@ -26,7 +27,7 @@ type entry struct {
 
 func (e *entry) last() uint64 { return e.first + uint64(e.count) - 1 }
 
-// read reads what is stored of an entry, in room if it has the space, and checks it.
+// read reads the stored bytes of an entry into buf, which it enlarges if necessary, and verifies their checksum.
 func (e *entry) read(f io.ReaderAt, buf []byte) ([]byte, error) {
 	if e.stored > 2*maxRaw {
 		return buf, errDamaged
@@ -52,5 +53,5 @@ func class(level slog.Level) int {
 
 func checksum(b []byte) uint32 { return journal.Checksum(b) }
 
-// errDamaged is what a file has that is not as it was written.
+// errDamaged is the error for a part of a file that is not as it was written.
 var errDamaged = errors.New("damaged")

@@ -9,9 +9,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// Find yields the records that match, see [storage.Finder]. With a Limit it reads from the newest end, and little further than it
-// needs. It has the blocks in memory that have records of the time it has come to, of a quarter of a megabyte each, up to 64 MiB, and
-// reads others ahead on all processors.
+// Find yields the records that match, see [storage.Finder]. With a Limit it starts at the newest records, and reads little more than it
+// needs. It has those blocks in memory that have records of the time it has reached, of about 1 MiB each, up to 64 MiB, and reads others
+// ahead on all processors.
 func (s *Store) Find(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		if err := s.usable(); err != nil {

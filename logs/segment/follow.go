@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A place is one in the journals, between two entries.
+// A place is a position in the journals, between two entries.
 type place struct {
 	journal uint64 // its number
 	entry   int
@@ -45,7 +45,7 @@ func (s *Store) Follow(ctx context.Context, q storage.Query) meanwhile.Stream[lo
 	}
 }
 
-// catchUp yields what was stored of services after a number and before Follow was called.
+// catchUp yields the records of services that were stored after a number and before Follow was called.
 func (s *Store) catchUp(ctx context.Context, after, until map[string]uint64, f *follower) error {
 	shelves := s.shelves(func(name string) bool { return until[name] > after[name] && f.want.filter.Service(name) })
 	defer releaseShelves(shelves)
@@ -82,7 +82,7 @@ const maxMatches = 10_000
 // errLeft says that the loop has ended.
 var errLeft = errors.New("left")
 
-// step yields what there is in one journal, or waits until there is more.
+// step yields the wanted records that are new in one journal, or waits until there are more.
 func (f *follower) step(ctx context.Context) error {
 	s := f.store
 	s.mu.Lock()
@@ -148,7 +148,7 @@ func wait(ctx context.Context, closed <-chan struct{}) error {
 	}
 }
 
-// entries yields what is wanted of one entry.
+// entries yields the wanted records of one entry.
 func (f *follower) entries(j *journalFile, e *entry) (err error) {
 	match, known := f.match[e.service]
 	if !known {

@@ -59,7 +59,7 @@ func parseTable(table []byte) (parts []part, ok bool) {
 	return parts, len(parts) > 0
 }
 
-// layout returns what the journal is to know of the parts that a table names.
+// layout returns the sizes and checksums of parts, for package journal.
 func layout(parts []part) []journal.Part {
 	all := make([]journal.Part, len(parts))
 	for i, p := range parts {

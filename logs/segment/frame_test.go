@@ -36,7 +36,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Whatever is read, it ends, within bounds.
+// Any table is parsed to its end, within bounds.
 func FuzzTable(f *testing.F) {
 	f.Add(tableOf(someParts()))
 	f.Fuzz(func(t *testing.T, table []byte) {

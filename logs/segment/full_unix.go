@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// isFull reports whether an error says that there is no room on disk.
+// isFull reports whether an error says that there is no space on disk.
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

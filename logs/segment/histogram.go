@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// maxHistogram bounds what a histogram reads, in bytes before they were compressed; what tables of blocks tell is free.
+// maxHistogram bounds what a histogram reads, in bytes before compression. Blocks that are counted from the table of blocks are not read.
 const maxHistogram = 2 << 30
 
 // Histogram counts the records that match, see [storage.Finder]. It counts the newest first, and is marked as partial if it had
@@ -43,7 +43,8 @@ func (s *Store) Histogram(ctx context.Context, q storage.Query, n int) (storage.
 	return h, nil
 }
 
-// bounds returns the times of a histogram, the second one excluded. What a query leaves open is between the times of records.
+// bounds returns the times of a histogram, the second one excluded. Times that a query leaves open are those of the oldest and the newest
+// record.
 func bounds(q storage.Query, shelves []*shelf) (since, until int64) {
 	oldest, newest := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, sh := range shelves {
@@ -132,7 +133,7 @@ func (c *cursor) eachMoment(fn func(at int64, level slog.Level)) error {
 	return err
 }
 
-// nanoseconds returns a time as records have it; one that is out of their range, as the end of that.
+// nanoseconds returns a time as records have it; the end of their range for a time outside of it.
 func nanoseconds(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):

@@ -7,12 +7,12 @@ import (
 // journalMagic is what files of the journal begin with.
 const journalMagic = "mwlogs1\n"
 
-// A journalFile is a file that batches of all services are appended to, a frame for each Append, and what is in it. It is used by the
-// store, and by searches.
+// A journalFile is a file of the journal, to which batches of all services are appended, a frame for each Append, with what is known of
+// its content. The store uses it, and searches do.
 type journalFile struct {
 	*journal.File
 
-	// Guarded by Store.mu. What they hold does not change, so that a search takes a slice of it along.
+	// Guarded by Store.mu. Their elements do not change, so a search can keep a slice of them.
 	kept     int64 // size of what is on disk, or, where Append does not wait for that, written
 	entries  []entry
 	services map[*service]*holding

@@ -43,7 +43,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// appendForever appends for several clients, from what the store knows of each, and prints what Append returned for.
+// appendForever appends for several clients, continuing from what the store knows of each, and prints the numbers for which Append has
+// returned.
 func appendForever(ctx context.Context, dir string) error {
 	s, err := segment.Open(ctx, dir, killedConfig)
 	if err != nil {
@@ -54,7 +55,7 @@ func appendForever(ctx context.Context, dir string) error {
 			client := logs.Client{byte(i + 1)}
 			last, err := s.Last(ctx, client)
 			for n := last + 1; err == nil; n += victimBatch {
-				// What was sent before comes again, in part.
+				// Records that were sent before are sent again, in part.
 				from := max(n, 6) - 5
 				b := logtest.Batch(fmt.Sprint("own", i), client, from, int(n+victimBatch-from))
 				if err = s.Append(ctx, b); err == nil {
@@ -68,7 +69,7 @@ func appendForever(ctx context.Context, dir string) error {
 	return ctx.Err()
 }
 
-// However often a process is killed: what Append returned for is there once, and in order.
+// However often a process is killed: the records for which Append has returned are there once, and in order.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	var reported [victims]uint64

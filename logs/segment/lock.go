@@ -7,8 +7,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
-// lockDir holds a directory for this process, until it is closed. The system lets go of it when the process dies.
-// Several may hold it who only read.
+// lockDir locks a directory for this process, until the lock is closed. The system releases the lock when the process dies. Several
+// readers may have it at once.
 func lockDir(dir string, readOnly bool) (*datafolder.FolderLock, error) {
 	if readOnly {
 		f, err := datafolder.LockShared(dir)

@@ -2,8 +2,8 @@ package segment
 
 import "context"
 
-// merge goes through the records of cursors by their times, and of each cursor in its order. It calls yield with the cursor that is
-// at the next one until that returns false.
+// merge iterates over the records of cursors by their times, and over those of each cursor in its order. It calls yield with the cursor
+// that is at the next record, until yield returns false.
 func merge(ctx context.Context, cursors []*cursor, yield func(c *cursor) bool) error {
 	defer func() {
 		for _, c := range cursors {
@@ -46,7 +46,7 @@ func merge(ctx context.Context, cursors []*cursor, yield func(c *cursor) bool) e
 				return err
 			}
 			if !c.loaded {
-				break // ask ctx, between blocks
+				break // check ctx, between blocks
 			}
 		}
 		if c.entry == nil {

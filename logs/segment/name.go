@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// maxEscaped is the longest name of a directory; file systems take 255 bytes.
+// maxEscaped is the longest name of a directory; file systems allow 255 bytes.
 const maxEscaped = 200
 
-// escapeName returns the name of the directory of a service. Small letters, digits and the characters -_. stay, but for a
-// dot at the beginning; all else is bytes in hexadecimal, capital letters too, which some file systems take for small
-// ones. What gets too long ends in a hash, and the segments in it tell whose they are.
+// escapeName returns the name of the directory of a service. Lower-case letters, digits and the characters -_. stay, except for a dot at
+// the beginning; all other bytes are written in hexadecimal, also those of upper-case letters, which some file systems do not distinguish
+// from lower-case ones. A name that gets too long ends in a hash; its segments have the name of the service.
 func escapeName(service string) string {
 	var b strings.Builder
 	for i := range len(service) {
@@ -31,7 +31,7 @@ func escapeName(service string) string {
 	return b.String()[:maxEscaped-33] + "~" + hex.EncodeToString(sum[:16])
 }
 
-// unescapeName returns the service of a directory, and whether its name tells.
+// unescapeName returns the service of a directory, and whether the directory's name has it.
 func unescapeName(dir string) (service string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(dir); i++ {

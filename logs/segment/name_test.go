@@ -19,7 +19,7 @@ func TestEscapeName(t *testing.T) {
 	}
 }
 
-// A name is one part of a path, no two services share one, and short ones tell whose they are.
+// A name is one element of a path, no two services share one, and short ones have the name of their service.
 func TestEscapeNameLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.StringN(1, 64, 128), rapid.StringMatching(`[./%\\A]{1,128}`)).Draw(t, "service")

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A packing says how a column's values are written.
+// A packing describes how a column's values are written.
 type packing struct {
 	form   byte
 	packed bool // it cannot be made smaller
@@ -31,7 +31,7 @@ func (p *packing) read(r *reader) {
 	p.unit, p.width = r.uvarint(), r.byte()
 }
 
-// packNumbers appends the payload of a column of numbers, some at least. All arithmetic wraps around, so that any numbers can be written.
+// packNumbers appends the payload of a column of at least one number. All arithmetic wraps around, so that any numbers can be written.
 func packNumbers(b []byte, all []int64) ([]byte, packing) {
 	p := packing{least: slices.Min(all), most: slices.Max(all), unit: 1}
 	if p.least == p.most {
@@ -63,10 +63,10 @@ func packNumbers(b []byte, all []int64) ([]byte, packing) {
 	return p.appendPlanes(b, offsets), p
 }
 
-// maxFew is how many distinct numbers are looked for.
+// maxFew is the largest number of distinct numbers for which a dictionary is used.
 const maxFew = 64
 
-// packFew appends the distinct numbers and, for each number, which it is, unless there are too many.
+// packFew appends the distinct numbers and, for each number, its index among them, unless there are too many.
 func packFew(b []byte, all []int64) ([]byte, bool) {
 	dict := make([]int64, 0, maxFew)
 	ids := make([]uint8, len(all))

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// What a store of before columns has is found, also when it is made into segments of today.
+// The records of a store from before columns are found, also after they were converted into segments of the current format.
 func TestOlderSegments(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "older"))); err != nil {
@@ -49,13 +49,13 @@ func TestOlderSegments(t *testing.T) {
 		check(ctx, s)
 		svc := s.services["quick"]
 		if !svc.segments[0].older || !s.services["dense"].segments[0].older {
-			t.Error("the segments are none of before")
+			t.Error("the segments do not have the older format")
 		}
 		if err := s.condense(ctx, svc, svc.segments); err != nil {
 			return err
 		}
 		if svc.segments[0].older {
-			t.Error("what was made is one of before")
+			t.Error("the new segment has the older format")
 		}
 		check(ctx, s)
 		return s.Close()

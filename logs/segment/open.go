@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/journal"
 )
 
-// open reads what is there.
+// open locks the directory, and reads the checkpoint, the segments and the journals.
 func (s *Store) open() (err error) {
 	if !s.readOnly {
 		if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -51,7 +51,7 @@ func (s *Store) open() (err error) {
 		return nil
 	}
 	if len(s.journals) == 0 {
-		// Where a journal could not be read, the next one has to be newer than what it was, for retention by size.
+		// If a journal could not be read, the next one needs a higher number than all segments have, for retention by size.
 		for _, svc := range s.services {
 			for _, g := range svc.segments {
 				last = max(last, g.journal)
@@ -67,7 +67,7 @@ func (s *Store) open() (err error) {
 	return nil
 }
 
-// openJournals reads the journals, of which all but the last one are to be converted yet, or were not deleted in time. It returns the highest
+// openJournals reads the journals. All but the last one are still to be converted, or were not deleted in time. It returns the highest
 // number that there was.
 func (s *Store) openJournals() (last uint64, err error) {
 	numbers, last, err := s.journalFolder.Numbers()
@@ -120,7 +120,7 @@ func (s *Store) createJournal(number uint64, now time.Time) (*journalFile, error
 	return newJournalFile(f), nil
 }
 
-// openSegments reads what the segments say about themselves.
+// openSegments reads the trailers of the segments.
 func (s *Store) openSegments() error {
 	dirs, err := os.ReadDir(s.path("services"))
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Store) openSegment(path string) error {
 	return nil
 }
 
-// brokenSegment counts a segment that does not say what is in it.
+// brokenSegment counts a segment whose trailer cannot be read.
 func (s *Store) brokenSegment(path string, err error) {
 	var size int64
 	if info, err := os.Stat(path); err == nil {

@@ -72,7 +72,7 @@ func TestOpenReadOnly(t *testing.T) {
 	}
 }
 
-// A store whose process was killed when it had just made its first journal has nothing, and nothing comes.
+// A store whose process was killed just after it made its first journal has no records, and none arrive.
 func TestOpenReadOnlyWithoutAJournal(t *testing.T) {
 	dir := t.TempDir()
 	opened(t, dir, segment.Config{Logger: quiet}, func(context.Context, *segment.Store) {})
@@ -99,7 +99,7 @@ func TestOpenReadOnlyWithoutAJournal(t *testing.T) {
 	}
 }
 
-// What somebody else has put among the folders of services keeps nobody from opening the store.
+// A foreign file among the folders of services does not keep the store from being opened.
 func TestOpenBesideAStrangeFile(t *testing.T) {
 	dir := t.TempDir()
 	opened(t, dir, segment.Config{Logger: quiet}, func(context.Context, *segment.Store) {})

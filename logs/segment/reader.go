@@ -2,7 +2,7 @@ package segment
 
 import "encoding/binary"
 
-// A reader takes values from the front of bytes; ok says whether all of them were there.
+// A reader parses values from the front of its bytes; ok reports whether all of them were there.
 type reader struct {
 	b  []byte
 	ok bool

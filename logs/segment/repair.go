@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/journal"
 )
 
-// repair cuts off what a failed write or sync has left, if there is any, and takes back its numbers. The caller holds s.writing.
+// repair cuts off what a failed write or sync has left, if anything, and revokes its numbers. The caller holds s.writing.
 func (s *Store) repair() error {
 	err := s.active.Repair()
 	if err != nil && !errors.Is(err, journal.ErrBroken) {
@@ -18,7 +18,7 @@ func (s *Store) repair() error {
 	return err
 }
 
-// lastFailed takes the newest commit from those that nobody sees, if it never counts.
+// lastFailed removes the newest commit that is not visible, and returns it, if it has failed for good.
 func (s *Store) lastFailed() *commit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,8 +34,8 @@ func (s *Store) lastFailed() *commit {
 	return c
 }
 
-// undo takes back the numbers of a commit that was not written, or not brought to disk. With several, the newest comes
-// first. The caller holds s.writing.
+// undo revokes the numbers of a commit that was not written, or not synced. Of several commits, the newest has to be the first. The
+// caller holds s.writing.
 func (s *Store) undo(c *commit) {
 	for i := len(c.entries) - 1; i >= 0; i-- {
 		e := &c.entries[i]

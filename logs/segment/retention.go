@@ -36,8 +36,8 @@ func (svc *service) lastInSegments() uint64 {
 	return svc.segments[len(svc.segments)-1].until
 }
 
-// prune deletes the segments that nobody wants to keep; for their age only by a clock that is right, as it was when they were made:
-// the age of others counts from when it is. It is called by who condenses, or while nobody does.
+// prune deletes the segments that exceed their retention. Their age counts only if the clock is trusted, and was when they were made: the
+// age of other segments counts from when it is. prune is not called while segments are condensed.
 func (s *Store) prune(now time.Time, right bool) {
 	if right {
 		s.makeSure(now)
@@ -92,12 +92,12 @@ func (s *Store) prune(now time.Time, right bool) {
 		g.release()
 	}
 	for dir := range empty {
-		_ = s.disk.Remove(dir) // what a search still reads keeps it until the store is opened again
+		_ = s.disk.Remove(dir) // a file that a search still reads keeps the folder until the store is opened again
 	}
 }
 
-// makeSure has the age of segments that were made by a clock that was not right count from now. One that was ahead may have been
-// trusted.
+// makeSure makes the age of segments that were made by a clock that was not trusted count from now. So it does for segments with a later
+// time: a clock that was ahead may have been trusted.
 func (s *Store) makeSure(now time.Time) {
 	s.mu.Lock()
 	var unsure []*segment
@@ -131,10 +131,10 @@ func (b *byOldest) Pop() any {
 	return last
 }
 
-// onDisk returns what a segment takes on the disk, which gives room by blocks of 4 KiB as a rule.
+// onDisk returns the space that a segment takes on disk, which is usually allocated in blocks of 4 KiB.
 func (g *segment) onDisk() int64 { return (g.size + 4095) &^ 4095 }
 
-// takeOldest takes out the oldest segment.
+// takeOldest removes the oldest segment, and returns it.
 func (svc *service) takeOldest() *segment {
 	g := svc.segments[0]
 	svc.segments = slices.Clone(svc.segments[1:])

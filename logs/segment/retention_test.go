@@ -18,7 +18,7 @@ func TestRetention(t *testing.T) {
 	tests := map[string]struct {
 		cfg      Config
 		after    time.Duration
-		wrong    bool // the clock is
+		wrong    bool // whether the clock is wrong
 		api, web int  // segments of 5 that are left
 	}{
 		"nothing to do":     {cfg: Config{}, after: time.Hour, api: 5, web: 5},
@@ -94,7 +94,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// A journal that could not be deleted comes back when all that was made of it, and later, is deleted. No number is given twice.
+// A journal that could not be deleted is found again when all its segments, and later ones, are deleted. No number is assigned twice.
 func TestRetentionAndAJournalThatStays(t *testing.T) {
 	dir := t.TempDir()
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
@@ -135,8 +135,8 @@ func TestRetentionAndAJournalThatStays(t *testing.T) {
 	}
 }
 
-// What was made by a clock that was not right is as old as the time since when it is: whatever the clock said, and also when the
-// process begins anew in between.
+// The age of segments that were made by a clock that was not trusted counts from when it is, whatever the clock said, and also if the
+// process restarts in between.
 func TestRetentionOfWhatAWrongClockHasMade(t *testing.T) {
 	dir := t.TempDir()
 	cfg := Config{Logger: quietly, Retention: Retention{Age: time.Hour}}
@@ -189,7 +189,8 @@ func TestRetentionOfWhatAWrongClockHasMade(t *testing.T) {
 	kept(begin(0, 3*time.Hour+time.Minute), 0)
 }
 
-// A clock that was ahead was trusted, as it went on evenly. What it has made is not kept until that time, nor is what came later.
+// A clock that was ahead was trusted, because it ran evenly. Segments that were made by it are not kept until that time, nor are later
+// ones.
 func TestRetentionOfWhatIsMadeLater(t *testing.T) {
 	dir, path := filled(t)
 	later := time.Now().AddDate(1, 0, 0)
@@ -208,7 +209,7 @@ func TestRetentionOfWhatIsMadeLater(t *testing.T) {
 	}
 }
 
-// Clients are not forgotten for what a wrong clock has said.
+// Clients are not forgotten because of the times of a wrong clock.
 func TestForgetClientsHeardOfByAWrongClock(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := sabotaged(t, dir)
@@ -243,7 +244,7 @@ func TestForgetClientsHeardOfByAWrongClock(t *testing.T) {
 	}
 }
 
-// A search that runs keeps what it reads until it ends.
+// A running search keeps the files that it reads until it ends.
 func TestRetentionWaitsForSearches(t *testing.T) {
 	dir, path := filled(t)
 	s, _ := sabotaged(t, dir)
@@ -268,7 +269,7 @@ func TestRetentionWaitsForSearches(t *testing.T) {
 	}
 }
 
-// Clients that were silent for long are forgotten, others not.
+// Clients that were not seen for long are forgotten, others are not.
 func TestForgetClients(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := sabotaged(t, dir)

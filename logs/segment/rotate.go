@@ -9,8 +9,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// rotateIfDue has the journal ready for what is written next: it cuts off what has failed, and closes it and begins another when it is
-// large or old, the day has changed, or it takes no more. The caller holds s.writing.
+// rotateIfDue prepares the journal for the next write: it cuts off what has failed, and closes the journal and starts another one if it
+// is large or old, if the day has changed, or if it can no longer be written. The caller holds s.writing.
 func (s *Store) rotateIfDue() error {
 	err := s.repair()
 	broken := errors.Is(err, journal.ErrBroken)
@@ -31,15 +31,15 @@ func (s *Store) rotateIfDue() error {
 	return s.rotate(now)
 }
 
-// maxEntries bounds the memory for what is in a journal.
+// maxEntries bounds the memory for a journal, in entries.
 const maxEntries = 256 << 10
 
 func sameDay(a, b time.Time) bool {
 	return a.UTC().Truncate(24 * time.Hour).Equal(b.UTC().Truncate(24 * time.Hour))
 }
 
-// rotate closes the journal, whose records are on disk then, as far as they can be brought there, and begins another. Where there is no room for that it goes on
-// with the one there is.
+// rotate syncs the journal, as far as that is possible, closes it, and starts another one. If another one cannot be created, it continues
+// with the current one.
 func (s *Store) rotate(now time.Time) error {
 	if err := s.syncWritten(context.Background()); err != nil && !errors.Is(s.active.Repair(), journal.ErrBroken) {
 		return err
@@ -61,7 +61,7 @@ func (s *Store) rotate(now time.Time) error {
 	return nil
 }
 
-// wake has the task that converts journals look for some.
+// wake wakes the task that converts journals.
 func (s *Store) wake() {
 	select {
 	case s.due <- struct{}{}:
@@ -69,11 +69,11 @@ func (s *Store) wake() {
 	}
 }
 
-// maxWaiting bounds the memory for what is in closed journals, in entries.
+// maxWaiting bounds the memory for closed journals, in entries.
 const maxWaiting = 512 << 10
 
-// waitForRoom waits while too much waits to be converted. When no task converts them any more, as at the end of a program, it does
-// not.
+// waitForRoom waits while there are too many closed journals to be converted. It does not wait if no task converts them any more, as at
+// the end of a program.
 func (s *Store) waitForRoom(ctx context.Context) error {
 	for {
 		s.mu.Lock()

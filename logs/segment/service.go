@@ -4,14 +4,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A service is what the store knows of one.
+// A service is what the store knows of one service.
 type service struct {
 	name    string
 	written uint64 // number of the last record written; guarded by Store.writing
 
 	// Guarded by Store.mu.
 	kept     uint64     // number of the last record that is visible
-	segments []*segment // by their numbers; what it holds does not change
+	segments []*segment // sorted by their numbers; it is replaced, and its elements do not change
 	damaged  int64      // bytes that were left out
 	found    map[damage]struct{}
 }
@@ -22,16 +22,17 @@ type damage struct {
 	off  int64
 }
 
-// A client is what the store knows of one.
+// A client is what the store knows of one client.
 type client struct {
 	written uint64 // its last number written; guarded by Store.writing
 
 	// Guarded by Store.mu.
 	kept     uint64 // its last number that Append returned for
-	lastSeen int64  // when it was last heard of, seconds since 1970; zero when no clock was right then
+	lastSeen int64  // when it was last seen, seconds since 1970; zero if the clock was not trusted then
 }
 
-// Guarded by Store.mu; entries are added by who holds Store.writing as well.
+// service returns the service with a name, and adds it if there is none. The map is guarded by Store.mu; who adds to it holds
+// Store.writing as well.
 func (s *Store) service(name string) *service {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A search over many services has no file of each open, and finds the same.
+// A search over many services does not have a file of each open, and finds the same.
 func TestSearchOfManyServices(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -21,7 +21,7 @@ func TestSearchOfManyServices(t *testing.T) {
 	opened := func() int {
 		files, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
-			t.Skip("nobody tells which files are open: ", err)
+			t.Skip("the open files cannot be listed: ", err)
 		}
 		return len(files)
 	}
@@ -71,7 +71,7 @@ func TestSearchOfManyServices(t *testing.T) {
 	}
 }
 
-// Of too many services that have nothing any more, nothing is remembered. Those that have something stay.
+// If too many services have no records any more, they are forgotten. Services with records stay.
 func TestForgetServices(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := sabotagedWith(t, dir, Config{Sync: OS, Logger: quietly})

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A holding is what a journal has of one service. Guarded by Store.mu, but for what a search took along.
+// A holding is what a journal has of one service. It is guarded by Store.mu; a search has a copy.
 type holding struct {
 	index    []int32 // of the journal's entries
 	count    int64
@@ -30,7 +30,7 @@ func (h *holding) add(i int, e *entry) {
 	h.min, h.max = min(h.min, e.min), max(h.max, e.max)
 }
 
-// A shelf is what is there of one service at one time. Its files stay until it is put back.
+// A shelf is a snapshot of what there is of one service. Its files are not deleted until it is released by back.
 type shelf struct {
 	service  *service
 	until    uint64 // number of the last record
@@ -44,7 +44,7 @@ type journalPart struct {
 	holding holding
 }
 
-// shelves takes those of the services that match, sorted by name. The caller puts them back.
+// shelves returns the shelves of the services that match, sorted by name. The caller releases them.
 func (s *Store) shelves(match func(name string) bool) []*shelf {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *Store) shelves(match func(name string) bool) []*shelf {
 	return all
 }
 
-// shelf takes that of one service. The caller holds s.mu.
+// shelf returns the shelf of one service. The caller holds s.mu.
 func (s *Store) shelf(svc *service) *shelf {
 	sh := &shelf{service: svc, until: svc.kept, segments: svc.segments}
 	for _, g := range sh.segments {
@@ -73,7 +73,7 @@ func (s *Store) shelf(svc *service) *shelf {
 	return sh
 }
 
-// back puts the shelf back.
+// back releases the shelf.
 func (sh *shelf) back() {
 	for _, g := range sh.segments {
 		g.release()
@@ -83,10 +83,10 @@ func (sh *shelf) back() {
 	}
 }
 
-// A want is what a query asks for, worked out.
+// A want is a query, prepared for matching.
 type want struct {
 	filter       filter.Filter
-	all          bool // but for the time
+	all          bool // all records match, except for the time
 	tokens       []uint64
 	least, most  int64 // levels
 	since, until int64 // the last nanosecond that counts
@@ -106,7 +106,7 @@ func wants(q storage.Query) want {
 	return w
 }
 
-// block reports whether records between these times can match, and of these levels.
+// block reports whether records with times and levels in these ranges can match.
 func (w *want) block(least, most int64, top, bottom int64) bool {
 	return most >= w.since && least <= w.until && top >= w.least && bottom <= w.most
 }
@@ -115,7 +115,7 @@ func (w *want) record(v *logs.View) bool {
 	return v.Time >= w.since && v.Time <= w.until && (w.all || w.filter.Match(v))
 }
 
-// levels returns the highest and the lowest level that there may be where so many records are of each class.
+// levels returns the highest and the lowest level that there may be, given the number of records of each class.
 func levels[T uint32 | int64](counts [4]T) (top, bottom int64) {
 	if counts == [4]T{} {
 		return math.MaxInt64, math.MinInt64

@@ -30,12 +30,12 @@ type Store struct {
 	lock     *datafolder.FolderLock
 	readOnly bool
 
-	blockBytes int // see there
+	blockBytes int // the constant, except in tests
 
 	work         []*meanwhile.Task[struct{}]
 	stopped      chan struct{} // closed when journals are no longer converted
 	due          chan struct{} // something is to be converted
-	clockTrusted func() bool   // reports whether the clock is; asked before anything is deleted for its age
+	clockTrusted func() bool   // reports whether the clock can be trusted; asked before anything is deleted for its age
 
 	writing sync.Mutex // taken before mu; guards what is written and not visible yet
 	closed  bool
@@ -57,8 +57,8 @@ type Store struct {
 var _ storage.Store = (*Store)(nil)
 
 // Open opens the store in a directory, which it creates if needed, and cuts off what a killed process or a power failure has left
-// unfinished. Work in the background is tasks of ctx's scope; it ends with that or with Close, and the store can be used in
-// between and journals are bounded by the disk alone. Another store in the same directory is an error.
+// unfinished. Background work runs in tasks of ctx's scope. It ends with that scope or with Close; in between, the store can be used, and
+// journals are bounded only by the disk. Another store in the same directory is an error.
 func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
 	s := newStore(dir, cfg)
 	if err := s.open(); err != nil {
@@ -102,7 +102,7 @@ func (s *Store) Close() error {
 	was := s.shut
 	s.shut = true
 	if !was {
-		close(s.appended) // whoever follows is told
+		close(s.appended) // wakes followers
 		s.appended = make(chan struct{})
 	}
 	s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// letGo closes the files.
+// letGo closes the files and releases the lock.
 func (s *Store) letGo() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +173,7 @@ func (s *Store) path(parts ...string) string {
 	return filepath.Join(append([]string{s.dir}, parts...)...)
 }
 
-// converting reports whether there is somebody who converts journals.
+// converting reports whether a task converts journals.
 func (s *Store) converting() bool {
 	select {
 	case <-s.stopped:

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
-// A storedColumn is one that can be read.
+// A storedColumn is a column that can be read.
 type storedColumn struct {
 	reader *columnReader
 	packing
@@ -26,16 +26,16 @@ type storedColumn struct {
 	loaded  bool
 	placed  bool
 	payload []byte
-	texts   []byte // that payload has packed
+	texts   []byte // the texts that payload has in packed form
 	values  filter.Values
 	rows    []int32
-	next    int // of values or few, see records
+	next    int // of values or few, see valueOf
 	sparse  bool
 	few     []logs.AttrValue // of the records that are wanted, see loadFor
 	spans   []uint64         // of these in the payload, where each begins and ends
 }
 
-// readLine reads what the head says of a column.
+// readLine parses the column's line of the head. i is the index of the column.
 func (c *storedColumn) readLine(b *reader, i int) bool {
 	c.loaded, c.placed, c.sparse, c.next = false, false, false, 0
 	c.packing = packing{unit: 1}
@@ -138,7 +138,7 @@ func setIDs(v *filter.Values, ids []byte, count int) bool {
 	return len(ids) == count
 }
 
-// zeros returns n ids that are all that of the first value.
+// zeros returns n ids, all of the first value.
 func zeros(n int) []uint8 {
 	if n <= len(noIDs) {
 		return noIDs[:n]
@@ -148,7 +148,7 @@ func zeros(n int) []uint8 {
 
 var noIDs [16 << 10]uint8
 
-// Bounds is that of [filter.Column].
+// Bounds implements [filter.Column].
 func (c *storedColumn) Bounds() (least, most logs.AttrValue, ok bool) {
 	switch c.kind {
 	case slog.KindInt64, slog.KindDuration, slog.KindTime:
@@ -162,7 +162,7 @@ func (c *storedColumn) Bounds() (least, most logs.AttrValue, ok bool) {
 	return logs.BitsValue(c.kind, uint64(c.least)), logs.BitsValue(c.kind, uint64(c.most)), true
 }
 
-// Values is that of [filter.Column].
+// Values implements [filter.Column].
 func (c *storedColumn) Values() (filter.Values, error) {
 	if err := c.load(); err != nil {
 		return filter.Values{}, err
@@ -173,7 +173,7 @@ func (c *storedColumn) Values() (filter.Values, error) {
 	return c.values, nil
 }
 
-// findRows works out which records have a value.
+// findRows determines which records have a value.
 func (c *storedColumn) findRows() error {
 	if c.placed {
 		return nil
@@ -214,7 +214,7 @@ func (c *storedColumn) findRows() error {
 	return nil
 }
 
-// index returns which of the attributes it is.
+// index returns the index of the column among those of attributes.
 func (c *storedColumn) index() int {
 	for i := range c.reader.columns[roleAttr:] {
 		if &c.reader.columns[roleAttr+i] == c {
@@ -232,7 +232,7 @@ func at(v *filter.Values, row int) *logs.AttrValue {
 	return &v.All[row]
 }
 
-// valueOf returns the value of a record, for records one behind the other; nil when it has none.
+// valueOf returns the value of a record, or nil if it has none. It is called with ascending records.
 func (c *storedColumn) valueOf(row int) *logs.AttrValue {
 	if c.sparse {
 		if c.next == len(c.few) {

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
-// loadFor prepares the column for valueOf of some records: of few it takes their values alone out of the payload.
+// loadFor prepares the column for valueOf of some records. If these are few, it extracts only their values from the payload.
 func (c *storedColumn) loadFor(of filter.Rows) error {
 	c.next, c.sparse = 0, false
 	n := of.Count()
@@ -31,10 +31,10 @@ func (c *storedColumn) loadFor(of filter.Rows) error {
 	return c.findRows()
 }
 
-// canTakeFew reports whether values of this form need not be read all.
+// canTakeFew reports whether a value of the column can be read without the others.
 func (c *storedColumn) canTakeFew() bool {
 	if c.role == roleShape {
-		return false // all who place columns read it
+		return false // findRows of other columns reads all of it
 	}
 	return c.form == formPlain || c.form == formFixed || c.form == formHex
 }
@@ -57,7 +57,7 @@ func (c *storedColumn) indexes(of filter.Rows) []int32 {
 	return some
 }
 
-// takeFew takes some values out of the payload.
+// takeFew extracts some values from the payload.
 func (c *storedColumn) takeFew(some []int32) bool {
 	c.few = c.few[:0]
 	isJSON := c.kind == slog.KindAny && c.role == roleAttr
@@ -105,7 +105,7 @@ func (c *storedColumn) takeFew(some []int32) bool {
 	return true
 }
 
-// cutFew is takeFew for texts behind their lengths.
+// cutFew is takeFew for texts that follow their lengths.
 func (c *storedColumn) cutFew(some []int32, isJSON bool) bool {
 	b := reader{b: c.payload, ok: true}
 	from := uint64(0)

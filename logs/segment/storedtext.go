@@ -63,7 +63,7 @@ func (c *storedColumn) unpackTexts() bool {
 
 const hexDigits = "0123456789abcdef"
 
-// cutTexts reads n lengths, and as many texts behind them, to the end.
+// cutTexts parses n lengths, and n texts after them, to the end.
 func (c *storedColumn) cutTexts(b *reader, n int, value func([]byte) logs.AttrValue) bool {
 	if n > len(b.b) {
 		return false

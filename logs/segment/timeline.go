@@ -12,10 +12,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A timeline goes through the wanted records on shelves by their times, or against them. A service has its records in the order in
-// which they came, which is another one where a client has sent what was in its spool.
+// A timeline iterates over the wanted records on shelves in the order of their times, or in reverse. A service stores its records in the
+// order in which they came, which differs from that if a client has sent the records of its spool.
 //
-// A segment or a journal is opened when its first time has come, and so are its blocks read, some of them ahead, on all
+// A segment or a journal is opened when its first time is reached, and its blocks are read likewise, some of them ahead, on all
 // processors. So a block is in memory from its oldest record to its newest one.
 type timeline struct {
 	store *Store
@@ -28,11 +28,11 @@ type timeline struct {
 	bytes   int // of read
 }
 
-// mostRead is how much a timeline has in memory. When more overlaps, times that are that far apart in the order in which they came
-// may be out of order.
+// mostRead is how many bytes of blocks a timeline has in memory. If more blocks overlap in time, records that were stored that far apart
+// may be yielded out of order.
 const mostRead = 64 << 20
 
-// A point is where a record is on a timeline.
+// A point is the position of a record on a timeline.
 type point struct {
 	time    int64
 	service int // of the shelves
@@ -43,14 +43,14 @@ func (p point) compare(other point) int {
 	return cmp.Or(cmp.Compare(p.time, other.time), cmp.Compare(p.service, other.service), cmp.Compare(p.number, other.number))
 }
 
-// A piece is a part of a shelf, then a block of it, and then the wanted records of the block.
+// A piece is first a part of a shelf, then a block of it, and then the wanted records of the block.
 type piece struct {
-	point          // none of its records comes before it on the way
+	point          // none of its records comes before it in the direction of the timeline
 	cursor *cursor // of the part
 	blocks []*entry
 	err    error
 	raw    []byte
-	found  []foundRecord // those that are left
+	found  []foundRecord // those that were not yielded yet
 }
 
 type foundRecord struct {
@@ -141,7 +141,7 @@ func (t *timeline) each(ctx context.Context, fn func(p point, v *logs.View) bool
 	return err
 }
 
-// emit calls fn with the next records that are read, while that is due. It reports whether to go on, which is never so after an error.
+// emit calls fn with the next records that are read, while that is due. It reports whether to continue, which is false after an error.
 func (t *timeline) emit(due func(next point) bool, fn func(p point, v *logs.View) bool) (more bool, err error) {
 	var v logs.View
 	for t.read.Len() > 0 && due(t.read.all[0].point) {
@@ -165,7 +165,7 @@ func (t *timeline) emit(due func(next point) bool, fn func(p point, v *logs.View
 	return true, nil
 }
 
-// blocks yields those that may have wanted records, in the order of their first points.
+// blocks yields the pieces that may have wanted records, in the order of their first points.
 func (t *timeline) blocks(yield func(*piece, error) bool) {
 	for t.waiting.Len() > 0 {
 		p := heap.Pop(&t.waiting).(*piece)
@@ -180,10 +180,10 @@ func (t *timeline) blocks(yield func(*piece, error) bool) {
 	}
 }
 
-// open opens a part, whose blocks wait then instead of it. Short ones that lie together are one.
+// open opens a part, and replaces it in waiting by its blocks. Small blocks that are next to each other become one piece.
 func (t *timeline) open(part *piece) error {
 	c := part.cursor
-	c.brief = len(t.opened) >= maxOpen/2 // further ones are open while they are read
+	c.brief = len(t.opened) >= maxOpen/2 // further files are open only while they are read
 	if ok, err := c.nextPart(); !ok || err != nil {
 		return err
 	}

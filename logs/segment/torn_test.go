@@ -14,9 +14,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
 
-// Wherever a journal is cut, or changed in its last frame: what lies before that is there, as it was, and what lies behind
-// is not; a client sends that again, and all is there once. What is changed further ahead was on disk when more was
-// written, so that only the frame with the change is lost.
+// If a journal is cut anywhere, or changed in its last frame, the records before that are there as they were, and those after it are not;
+// a client sends these again, and all are there once. If an earlier frame is changed, which was on disk when more was written, only that
+// frame is lost.
 func TestTornJournalLaw(t *testing.T) {
 	t.Parallel()
 	cfg := segment.Config{Logger: quiet}

@@ -22,10 +22,10 @@ import (
 type segment struct {
 	path     string
 	service  string
-	journal  uint64 // it was made of
+	journal  uint64 // the number of the journal it was made of
 	size     int64
 	made     time.Time // as the time of the file says
-	unsure   bool      // when it was made, since the clock was not right: the file is of 1970 until it is
+	unsure   bool      // whether made is not known, since the clock was not trusted: until it is, the time of the file is in 1970
 	codec    codec     // of all its blocks
 	older    bool      // its table has no heads
 	blocks   int
@@ -39,9 +39,9 @@ type segment struct {
 	levels   [4]int64
 	min, max int64
 
-	uses   atomic.Int32 // by the store, and by searches; who ends the last one deletes the file
+	uses   atomic.Int32 // by the store, and by searches; the end of the last one deletes the file
 	remove func()
-	asIs   bool // it cannot be made into a dense one; guarded by Store.mu
+	asIs   bool // it cannot be condensed; guarded by Store.mu
 }
 
 const (
@@ -142,7 +142,7 @@ func readSegment(path string) (*segment, error) {
 	return g, nil
 }
 
-// stamp gives a file of the segment its time.
+// stamp sets the modification time of a file of the segment.
 func (g *segment) stamp(path string) error {
 	if g.unsure {
 		return os.Chtimes(path, time.Time{}, time.Unix(0, 0))

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// newest returns the last commit that nobody sees yet, or nil.
+// newest returns the last commit that is not visible yet, or nil.
 func (s *Store) newest() *commit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,7 +26,7 @@ func (s *Store) awaitCommit(ctx context.Context, c *commit) error {
 	return nil
 }
 
-// publish makes visible what counts by now. The caller holds s.mu.
+// publish makes the commits visible that are complete by now. The caller holds s.mu.
 func (s *Store) publish() {
 	now, n := s.clientSeenNow(), 0
 	for _, c := range s.unsettled {
@@ -61,7 +61,7 @@ func (j *journalFile) add(entries []entry) {
 		j.entries = append(j.entries, *e)
 		j.records += uint64(e.count)
 		j.raw += int64(e.raw)
-		e.service.kept = max(e.service.kept, e.last()) // which the checkpoint may know better, see openJournal
+		e.service.kept = max(e.service.kept, e.last()) // the checkpoint may have a higher number, see openJournal
 	}
 }
 

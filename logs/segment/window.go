@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// A window reads small pieces of a file by large ones around them.
+// A window reads small pieces of a file from a large piece around them, which it keeps.
 type window struct {
 	file io.ReaderAt
 	back bool // it is read from the end to the beginning
@@ -15,7 +15,7 @@ type window struct {
 
 const windowBytes = 256 << 10
 
-// ReadAt is that of io.ReaderAt, by one caller at a time.
+// ReadAt implements io.ReaderAt, for one caller at a time.
 func (w *window) ReadAt(b []byte, off int64) (int, error) {
 	if len(b) > windowBytes/4 {
 		return w.file.ReadAt(b, off)

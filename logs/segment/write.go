@@ -19,7 +19,7 @@ type writer struct {
 	blooms [][]uint64
 }
 
-// newWriter begins the segment at a path, in whose directory it makes the temporary file.
+// newWriter starts the segment at a path, in whose directory it creates the temporary file.
 func newWriter(d *datafolder.Disk, path string, of *segment) (*writer, error) {
 	f, err := d.Create(path + datafolder.Temporary)
 	if err != nil {
@@ -31,7 +31,7 @@ func newWriter(d *datafolder.Disk, path string, of *segment) (*writer, error) {
 	return w, nil
 }
 
-// checked writes to a writer's file by way of its disk.
+// checked writes to a writer's file through its disk.
 type checked struct{ w *writer }
 
 func (c checked) Write(b []byte) (int, error) {
@@ -63,7 +63,7 @@ func (w *writer) add(b *block) error {
 	return err
 }
 
-// finish writes what follows the blocks, brings all to disk, and gives the file its name.
+// finish writes what follows the blocks, syncs the file, and gives it its name.
 func (w *writer) finish() (*segment, error) {
 	g := &segment{
 		path: w.path, service: w.service, journal: w.journal, made: w.made, unsure: w.unsure, codec: w.codec, blocks: w.blocks, words: w.words, first: w.first,

@@ -11,8 +11,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// A file gets what a client sends in the order of its numbers, also when it culls what is of some services only, and what comes
-// again is known by them.
+// A file gets the records of a client in the order of their numbers, also if only some services are deduplicated, and records that are
+// sent again are recognized by their numbers.
 func TestOneFileOfManyServices(t *testing.T) {
 	dir := t.TempDir()
 	to := toFile(filepath.Join(dir, "a.log"))[0].To

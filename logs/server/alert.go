@@ -19,8 +19,8 @@ import (
 //	| quiet  | firing  | Count records have come within Window, and it has not fired for Quiet      |
 //	| firing | quiet   | fewer than Count have come within Window: the alert is over                |
 //
-// Both are a record of the service "meanwhile", which no alert counts, with the attributes alert, state and records. Counts are in memory: a server
-// that restarts counts from zero.
+// Both are reported by a record of the service "meanwhile", which no alert counts, with the attributes alert, state and records. Counts
+// are in memory: a server that restarts counts from zero.
 type Alert struct {
 	Name   string        // unique among the alerts of a server; at most 100 bytes
 	Filter filter.Filter // which records count; the zero one: all

@@ -56,7 +56,7 @@ type alarm struct {
 	events []string
 }
 
-// alarmed runs a server with an alert, and returns what it has notified of.
+// alarmed runs a server with an alert, and calls f, which can check what the alert has notified of.
 func alarmed(t *testing.T, a server.Alert, f func(*alarm)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,7 +73,7 @@ func alarmed(t *testing.T, a server.Alert, f func(*alarm)) {
 	})
 }
 
-// log has n records of a level come.
+// log sends n records of a level.
 func (r *alarm) log(n int, level slog.Level) {
 	r.t.Helper()
 	f := r.s.Batcher("test")
@@ -152,7 +152,7 @@ func TestAlertIsQuiet(t *testing.T) {
 	})
 }
 
-// While an alert fires it is reported once, and what has come until it is over is counted.
+// While an alert fires it is reported once, and the records that arrive until it is over are counted.
 func TestAlertFiresOnce(t *testing.T) {
 	alarmed(t, server.Alert{Name: "all", Count: 2, Window: time.Minute}, func(r *alarm) {
 		for range 100 {
@@ -168,7 +168,7 @@ func TestAlertFiresOnce(t *testing.T) {
 	})
 }
 
-// A limit leaves records out, which an alert does not count then.
+// An alert does not count the records that a limit leaves out.
 func TestAlertCountsWhatIsAccepted(t *testing.T) {
 	a := server.Alert{Name: "all", Count: 100, Window: time.Minute}
 	alarmed(t, a, func(r *alarm) {
@@ -183,7 +183,7 @@ func TestAlertCountsWhatIsAccepted(t *testing.T) {
 	})
 }
 
-// An alert that is read again goes on as it was, unless it says something else.
+// An alert continues when the settings are reloaded, unless it has changed.
 func TestAlertsAreReadAgain(t *testing.T) {
 	a := server.Alert{Name: "all", Filter: match(t, "hello"), Count: 100, Window: time.Minute}
 	alarmed(t, a, func(r *alarm) {
@@ -229,7 +229,7 @@ func TestAlertCountsAllInputs(t *testing.T) {
 	})
 }
 
-// A failing store takes every other batch.
+// A failing store accepts every other batch.
 type failingStore struct {
 	knowing
 	calls int
@@ -242,7 +242,7 @@ func (f *failingStore) Append(context.Context, ...*logs.Batch) error {
 	return nil
 }
 
-// A batch that comes again, since it was not acknowledged, counts once: as it came, and redacted.
+// A batch that is sent again, since it was not acknowledged, counts once, with a redaction and without one.
 func TestAlertCountsABatchOnce(t *testing.T) {
 	for _, redact := range [][]server.Redaction{nil, {{Attrs: []string{"password"}}}} {
 		a := server.Alert{Name: "all", Filter: match(t, "hello"), Count: 1000, Window: time.Hour}

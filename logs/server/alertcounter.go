@@ -91,7 +91,7 @@ func (e *AlertEvent) view() (v logs.View) {
 	return v
 }
 
-// alertService is that of the records of alerts.
+// alertService is the service of the records of alerts.
 const alertService = "meanwhile"
 
 // stats returns the state of the alert.
@@ -113,7 +113,7 @@ func (c *alertCounter) stats() AlertStats {
 // matches counts records that match alerts until it is known that they are accepted.
 type matches map[*alertCounter]int64
 
-// add counts a record for those of some alerts that it matches.
+// add counts a record for each of the alerts that it matches.
 func (m *matches) add(alerts []*alertCounter, v *logs.View) {
 	for _, c := range alerts {
 		if c.filter.Match(v) {

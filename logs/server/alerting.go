@@ -27,7 +27,7 @@ next:
 	return all
 }
 
-// alertsOf returns those that count records of a service.
+// alertsOf returns the counters of the alerts that may match records of a service.
 func (r *routing) alertsOf(service string) (some []*alertCounter) {
 	for _, c := range r.alerts {
 		if c.filter.Service(service) {

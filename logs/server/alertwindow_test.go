@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A count window has all that came within its length, and nothing that is older than that and a part of it.
+// A count window counts every event within its length, and none that is older than its length and one part.
 func TestCountWindowLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		length := time.Duration(rapid.Int64Range(int64(time.Second), int64(24*time.Hour)).Draw(t, "length"))

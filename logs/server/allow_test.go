@@ -32,7 +32,7 @@ func otherAddress(t *testing.T) string {
 	return ""
 }
 
-// What comes from a network that is not allowed is closed and counted, by connections, datagrams and HTTP.
+// Connections, datagrams and HTTP requests from a network that is not allowed are refused and counted.
 func TestAllow(t *testing.T) {
 	ours := otherAddress(t)
 	for allow, want := range map[string]bool{"198.51.100.7/32": false, ours + "/32": true, "0.0.0.0/0": true} {

@@ -57,7 +57,7 @@ type mark struct {
 	end int64
 }
 
-// bufferPool has the memory of buffers, which have it from the first record to the flush.
+// bufferPool has the memory of buffers, which use it from the first record to the flush.
 var bufferPool = sync.Pool{New: func() any { b := make([]byte, 0, leastBuffer); return &b }}
 
 const (
@@ -156,7 +156,7 @@ func (f *batcher) prepare() {
 	}
 }
 
-// switchTo goes on with another service.
+// switchTo continues with another service.
 func (f *batcher) switchTo(service []byte) *serviceRoute {
 	f.count()
 	f.prepare()
@@ -200,7 +200,7 @@ func (f *batcher) newRoom() *[]byte {
 	return new([]byte)
 }
 
-// count counts the records since the last turn.
+// count counts the records since the last switch to another service, or flush.
 func (f *batcher) count() {
 	if f.records > 0 {
 		f.counts.received(f.route.counts, f.now, f.records, f.bytes)

@@ -18,7 +18,7 @@ import (
 
 var toNothing = []server.Route{{To: []server.Destination{{Writer: io.Discard}}}}
 
-// A server that cannot begin ends, although it listens already.
+// A server whose Ready fails ends, although it listens already.
 func TestNotReady(t *testing.T) {
 	failure := errors.New("no place for the ID of the process")
 	s, err := server.New(server.Config{
@@ -45,7 +45,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// Requests that are being answered when the server is to end go on for a while, and are then told why they cannot.
+// Requests that are being answered when the server ends continue for a while; then their ctx is canceled with the reason.
 func TestRequestAtTheEnd(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
@@ -54,7 +54,7 @@ func TestRequestAtTheEnd(t *testing.T) {
 			close(began)
 			<-r.Context().Done()
 			why := context.Cause(r.Context())
-			fmt.Fprint(w, why, errors.Is(why, logs.ErrClosed)) // which is when handlers of records ask to come again
+			fmt.Fprint(w, why, errors.Is(why, logs.ErrClosed)) // then handlers of records ask clients to try again
 		}),
 	}}}
 	var said string

@@ -48,7 +48,7 @@ func TestFractionsOfSeconds(t *testing.T) {
 	}
 }
 
-// sameButTime reports whether lines are some and one more, whose time is of no matter but for its width: that of the end.
+// sameButTime reports whether got is want and one more line, that of the end, of whose time only the width matters.
 func sameButTime(got, want string, width int) bool {
 	last, ok := strings.CutPrefix(got, want)
 	return ok && len(last) > width && last[width-1:] == "|api|info|Last message repeated 1 times\n"

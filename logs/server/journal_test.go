@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/linefile"
 )
 
-// A server does not begin while another process has the journal of its line files.
+// A server does not start while another process has the journal of its line files.
 func TestJournalIsLockedByAnother(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := datafolder.Lock(dir)
@@ -32,14 +32,14 @@ func TestJournalIsLockedByAnother(t *testing.T) {
 	}
 }
 
-// A server closes it when nothing writes any more, also when that is later than its grace, and ends in order when it fails to.
+// A server closes its journal when nothing is written any more, even if that is after its grace, and ends in order if closing fails.
 func TestJournalEndsLast(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		endsLast(t, fails)
 	}
 }
 
-// A stuckHandler holds whoever logs that an output fails, which is the task that writes to it.
+// A stuckHandler blocks the task that logs that an output fails, which is the task that writes to it.
 type stuckHandler struct {
 	slog.Handler
 	stuck, release chan struct{}

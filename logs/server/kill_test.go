@@ -23,7 +23,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// TestRole is no test: it is what the processes of tests run that are killed.
+// TestRole is not a test: it is run by processes that tests start and kill.
 func TestRole(t *testing.T) {
 	role := testenv.RoleArgs()
 	if len(role) == 0 {
@@ -38,8 +38,8 @@ func TestRole(t *testing.T) {
 	os.Exit(0)
 }
 
-// filesRole is a server that writes what comes to files by service, some of which are rotated often, and all that is of the
-// service both also to a second one.
+// filesRole runs a server that writes records to files by service, some of which are rotated often, and those of the service both to a
+// second file, too.
 func filesRole(address, dir string) {
 	var sessions *Sessions
 	file := func(name string, most int64) []Destination {
@@ -90,8 +90,8 @@ func loggerRole(address, spool, service string) {
 	})
 }
 
-// TestKilledServerOfFiles kills a server again and again, at times while it begins, with clients that send on. The files
-// have each line once, in the order of its client.
+// TestKilledServerOfFiles kills a server again and again, sometimes while it starts, with clients that continue to send. The files have
+// each line once, in the order of its client.
 func TestKilledServerOfFiles(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -136,7 +136,7 @@ func TestKilledServerOfFiles(t *testing.T) {
 	}
 }
 
-// wantEachOnce looks for the lines of clients in files: each number once, in order, and so many in all.
+// wantEachOnce checks the lines of clients in files: each number once, in order, and want lines in total.
 func wantEachOnce(t *testing.T, what string, want int, names ...string) {
 	t.Helper()
 	last := map[string]int{}

@@ -27,7 +27,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
-// errorWriter takes what is logged and should not be.
+// errorWriter fails the test with each line that is logged.
 type errorWriter struct{ t *testing.T }
 
 func (w errorWriter) Write(line []byte) (int, error) {
@@ -89,7 +89,7 @@ func TestFilesAreRotated(t *testing.T) {
 	}
 }
 
-// Other routes to a file that is written change how it is rotated.
+// New routes to a file that is being written change how it is rotated.
 func TestSettingsOfAFileChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	serve(t, server.Config{Routes: toFile(path)}, func(ctx context.Context, s *server.Server) {
@@ -111,7 +111,7 @@ func TestSettingsOfAFileChange(t *testing.T) {
 	}
 }
 
-// A file that somebody else has moved is opened again by its name.
+// A file that another program has moved is opened again by its name.
 func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	run(t, server.Config{Routes: toFile(path)}, func(ctx context.Context, s *server.Server, address string) {
@@ -143,7 +143,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// What is no regular file, as a device or a pipe, is written to, and not synced.
+// A file that is not a regular one, such as a device or a pipe, is written to, and not synced.
 func TestDevice(t *testing.T) {
 	run(t, server.Config{Routes: toFile(os.DevNull), Sync: linefile.SyncAlways, Journal: filepath.Join(t.TempDir(), "lines")}, func(ctx context.Context, s *server.Server, _ string) {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -158,7 +158,7 @@ func TestDevice(t *testing.T) {
 	})
 }
 
-// A socket that goes away twice gets what came meanwhile.
+// A socket that is unreachable twice gets the lines that arrived in the meantime.
 func TestSocketTwice(t *testing.T) {
 	port, err := harm.FreePort() // where it listens again
 	if err != nil {
@@ -212,7 +212,7 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
-// What a socket holds at the end is read also when that takes a while.
+// Datagrams in a socket's buffer at the end are read, even if that takes a while.
 func TestManyDatagramsAtTheEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	const records = 20
@@ -232,7 +232,7 @@ func TestManyDatagramsAtTheEnd(t *testing.T) {
 	}
 }
 
-// A slowProtocol takes 5 ms for a datagram.
+// A slowProtocol needs 5 ms for a datagram.
 type slowProtocol struct{ syslog.Protocol }
 
 func (w *slowProtocol) Parser(origin string, state []byte) input.Parser {
@@ -246,7 +246,7 @@ func (p slowParser) Parse(data []byte, f input.Batcher) (int, []byte, error) {
 	return p.Parser.Parse(data, f)
 }
 
-// What goes to the store is stored in order, repeats are counted, and clients of the own protocol come in beside others.
+// Records for the store are stored in order, repeats are counted, and clients of the own protocol send beside other inputs.
 func TestStore(t *testing.T) {
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		store, err := segment.Open(ctx, t.TempDir(), segment.Config{})
@@ -281,7 +281,7 @@ func TestStore(t *testing.T) {
 				t.Error(err)
 			}
 			if ways := s.Stats().Inputs; len(ways) != 2 || ways["own"].Connections != 1 || ways["own"].Records != 2 {
-				t.Errorf("what came is not told by the names of the listeners: %+v", ways)
+				t.Errorf("records are not counted by the names of the listeners: %+v", ways)
 			}
 		})
 		var got []string
@@ -301,7 +301,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// Connections on which nothing comes cost little, and leave the others alone.
+// Idle connections cost little, and do not affect others.
 func TestIdleConnections(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	run(t, server.Config{Routes: toFile(path)}, func(ctx context.Context, s *server.Server, address string) {
@@ -318,7 +318,8 @@ func TestIdleConnections(t *testing.T) {
 	equal(t, "lines", lines(t, path), "a|info|x")
 }
 
-// What waits for outputs that cannot be written is bounded for each, and for all of them. All of it comes in the end.
+// The bytes that wait for outputs that cannot be written are bounded, for each output and for all of them together. All lines are written
+// in the end.
 func TestWaitingIsBounded(t *testing.T) {
 	const (
 		outputs  = 100

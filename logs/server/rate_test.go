@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/linefile"
 )
 
-// When the clock is set back, limits leave out no more than before.
+// When the clock is set back, limits do not drop more records than before.
 func TestLimitWhenTheClockIsSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(Config{

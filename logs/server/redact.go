@@ -54,7 +54,7 @@ func (r *Redaction) Check() error {
 	return nil
 }
 
-// A redactor applies redactions. Its methods may be called at once.
+// A redactor applies redactions. Its methods may be called concurrently.
 type redactor []*redaction
 
 type redaction struct {

@@ -26,7 +26,7 @@ import (
 
 var card = server.Redaction{Name: "card", Pattern: regexp.MustCompile(`\b\d{4}-\d{4}\b`), With: "[card number]"}
 
-// Whichever input brings a record, what is redacted is in no file of the server.
+// Redacted values are in no file of the server, whichever input brings the record.
 func TestRedactionOfAllInputs(t *testing.T) {
 	byAllInputs(t, []server.Redaction{card}, func(ctx context.Context, s *server.Server, store storage.Store, all map[string]in) {
 		for what, in := range all {
@@ -39,7 +39,8 @@ func TestRedactionOfAllInputs(t *testing.T) {
 	})
 }
 
-// What is redacted is neither in the store, nor in line files, nor in their journal, by which input it came, own protocol or others.
+// Redacted values are neither in the store, nor in line files, nor in their journal, whether they came by the own protocol or by other
+// inputs.
 func TestRedaction(t *testing.T) {
 	folder := t.TempDir()
 	rules := []server.Redaction{card, {Attrs: []string{"password", "http.header.*"}}}
@@ -121,7 +122,8 @@ func TestRedaction(t *testing.T) {
 	}
 }
 
-// What a client says is JSON and is none may have anything in it: with names to redact, it is replaced as a whole.
+// A value that a client declares to be JSON, and that is not, may have any content: if there are names to redact, it is replaced as a
+// whole.
 func TestRedactionOfBrokenJSON(t *testing.T) {
 	const broken = "\x01aj\x16" + `{"password":"swordfish` // a key, its kind, and a text behind its length
 	serve(t, server.Config{Redact: []server.Redaction{{Attrs: []string{"password"}}}, Routes: toFile(filepath.Join(t.TempDir(), "x"))}, func(_ context.Context, s *server.Server) {
@@ -157,7 +159,7 @@ func TestRedactionCheck(t *testing.T) {
 	}
 }
 
-// Of whatever attributes: those that are not redacted stay as they are, in their order.
+// Attributes that are not redacted stay as they are, in their order.
 func TestRedactionLaw(t *testing.T) {
 	serve(t, server.Config{Redact: []server.Redaction{{Attrs: []string{"secret"}}}, Routes: toFile(filepath.Join(t.TempDir(), "x"))}, func(_ context.Context, s *server.Server) {
 		rapid.Check(t, func(t *rapid.T) {

@@ -30,7 +30,7 @@ type Config struct {
 	Listeners []Listener    //
 
 	Sync      linefile.Sync // of line files; default SyncAlways. The store has its own
-	Interval  time.Duration // in which repeats are looked for, and after which what came too fast is reported; default 1 s
+	Interval  time.Duration // in which repeats are counted, and between reports of the records that limits have dropped; default 1 s
 	SyncEvery time.Duration // between syncs of line files; default: Interval
 	MaxRecord int           // bytes of a message with its attributes, task and job, above which the message is cut; default 256 KiB
 	MaxFrame  int           // bytes of a frame, above which the connection is closed; default [logs.MaxRecord]
@@ -39,21 +39,21 @@ type Config struct {
 	MaxConns  int           // connections at once, of all listeners; default 20,000. More wait to be accepted
 	Grace     time.Duration // to end, when ctx is canceled; default 5 s
 
-	// Journal is a folder for what is needed to know, after a kill, which records of the own protocol are in line files
-	// already; it is made when the first of them comes. Without it they may be there twice then.
+	// Journal is a folder for a journal that shows, after a kill, which records of the own protocol are in line files already; it is
+	// created with the first of them. Without it, line files may have such records twice after a kill.
 	Journal string
 
 	Logger *slog.Logger // for what happens to the server itself; default slog.Default()
 
-	// Listen and ListenPacket open the address of a listener; default are those of package net. Their results may be what
-	// another process has opened.
+	// Listen and ListenPacket open the address of a listener; the defaults are those of package net. They may return what another process
+	// has opened.
 	Listen       func(l *Listener) (net.Listener, error)
 	ListenPacket func(l *Listener) (net.PacketConn, error)
 
 	// Ready is called when all addresses are open. An error ends the server.
 	Ready func() error
 
-	// Stopping is called when ctx is canceled, before anything has ended.
+	// Stopping is called when ctx is canceled, before anything is stopped.
 	Stopping func()
 
 	// Resume are connections that another server has handed over, see [Server.HandOver].
@@ -67,7 +67,7 @@ type Server struct {
 	sync      linefile.Sync
 	maxRecord int
 	began     time.Time
-	trusted   func() bool // reports whether the clock is; asked before files are deleted for their age
+	trusted   func() bool // reports whether the clock can be trusted; asked before files are deleted for their age
 	routing   atomic.Pointer[routing]
 	outputs   outputs
 	journal   *linefile.Journal // of line files; nil for none
@@ -77,8 +77,8 @@ type Server struct {
 	inputs    map[string]*inputCounts
 	services  map[string]*serviceCounts
 	redacted  map[string]*atomic.Int64 // values that redactions have replaced, by their names
-	crowded   bool                     // records of further services have come
-	scanned   time.Time                // for services to forget
+	crowded   bool                     // whether there were records of services beyond the maximum
+	scanned   time.Time                // when it last checked for services to forget
 	conns     map[*connection]struct{}
 	addresses map[string]net.Addr
 	logLimit  logLimit
@@ -171,11 +171,11 @@ func (s *Server) SetRoutes(routes []Route, limits []Limit, redact []Redaction, a
 // its counters.
 func (s *Server) Batcher(way string) input.Batcher { return &batcher{s: s, counts: s.inputCounts(way)} }
 
-// mostAdded is more than what is added to a record that is cut, or stored under another service.
+// mostAdded is more than the bytes that are added to a record that is truncated, or stored under another service.
 const mostAdded = 512
 
-// Run serves until ctx is canceled, or [Server.HandOver] has been called. It then takes what its connections still hold, writes
-// it, syncs, and returns; the grace of its configuration bounds the time for that. Run may be called only once.
+// Run serves until ctx is canceled, or [Server.HandOver] has been called. It then reads what its connections still hold, writes it,
+// syncs, and returns; the grace of its configuration bounds the time for that. Run may be called only once.
 func (s *Server) Run(ctx context.Context) error {
 	if s.running.Swap(true) {
 		panic("logs: Run of a server that was run: make a new one")
@@ -196,7 +196,8 @@ func (s *Server) closeJournal() {
 	}
 }
 
-// run has two contexts: of who wants it to end, and of its tasks, which go on until they have ended in order.
+// run has two contexts: outer, which is canceled to end the server, and ctx, that of its tasks, which continue until they have ended in
+// order.
 func (s *Server) run(outer, ctx context.Context) (err error) {
 	if s.journal != nil {
 		if err := s.journal.Open(); errors.Is(err, datafolder.ErrLocked) {
@@ -270,7 +271,7 @@ func (s *Server) syncAll(context.Context) error {
 	return nil
 }
 
-// reportLimited tells in the stream of a service what was left out of it.
+// reportLimited reports in the stream of a service how many of its records a limit has dropped.
 func (s *Server) reportLimited(ctx context.Context) {
 	var reports []logs.View
 	for r := s.routing.Load(); r != nil; r = r.before.Swap(nil) {
@@ -283,7 +284,7 @@ func (s *Server) reportLimited(ctx context.Context) {
 	_ = f.Flush(ctx) // it fails when ctx ends, and what it reports is in the counts
 }
 
-// appendLimited appends what there is to tell.
+// appendLimited appends the reports that are due.
 func (r *routing) appendLimited(reports []logs.View) []logs.View {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

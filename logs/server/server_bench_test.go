@@ -28,7 +28,7 @@ func frame(service, severity, message string) string {
 	return fmt.Sprintf("%04d%04d:%s:%s:%s", n, n, service, severity, message)
 }
 
-// run runs a server with a way in for Analogger while f is called with its address.
+// run runs a server with an input for Analogger while f is called with its address.
 func run(t testing.TB, c server.Config, f func(ctx context.Context, s *server.Server, address string)) {
 	t.Helper()
 	if c.Logger == nil {
@@ -72,7 +72,7 @@ func (w testWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// dial opens a connection, and is admitted.
+// dial opens a connection, and waits until it is accepted.
 func dial(t testing.TB, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -97,7 +97,7 @@ func toFile(path string) []server.Route {
 
 var message100 = strings.Repeat("a message of a hundred bytes, ", 4)[:100-len("api:info::00000000")]
 
-// BenchmarkServeAnalogger takes messages of 100 bytes by loopback, from connections that this process has, too, to a file.
+// BenchmarkServeAnalogger receives messages of 100 bytes over loopback, from connections of the same process, and writes them to a file.
 func BenchmarkServeAnalogger(b *testing.B) {
 	for _, connections := range []int{1, 8, 200} {
 		b.Run(fmt.Sprint(connections), func(b *testing.B) {
@@ -140,7 +140,7 @@ func BenchmarkServeAnalogger(b *testing.B) {
 	}
 }
 
-// BenchmarkFeedLines parses frames and makes lines of them, with nobody at either end.
+// BenchmarkFeedLines parses frames and makes lines of them, without connections, and for an output that discards them.
 func BenchmarkFeedLines(b *testing.B) {
 	s, err := server.New(server.Config{Routes: []server.Route{{To: []server.Destination{{Writer: io.Discard}}}}, Sync: linefile.SyncOS})
 	if err != nil {
@@ -166,7 +166,7 @@ func BenchmarkFeedLines(b *testing.B) {
 	})
 }
 
-// BenchmarkAcceptFile has eight clients of the own protocol append batches of 100 records, that go to one file.
+// BenchmarkAcceptFile appends batches of 100 records, of eight clients of the own protocol, to one file.
 func BenchmarkAcceptFile(b *testing.B) {
 	for _, sync := range []linefile.Sync{linefile.SyncAlways, linefile.SyncInterval, linefile.SyncOS} {
 		b.Run("sync="+string(sync), func(b *testing.B) {
@@ -205,8 +205,8 @@ func BenchmarkAcceptFile(b *testing.B) {
 	}
 }
 
-// BenchmarkServeSyslog takes messages of RFC 5424 by loopback, from eight connections that this process has, too, to a file and to a
-// store, which has made segments of its closed journals at the end.
+// BenchmarkServeSyslog receives messages of RFC 5424 over loopback, from eight connections of the same process, and writes them to a file
+// or to a store, which has made segments of its closed journals at the end.
 func BenchmarkServeSyslog(b *testing.B) {
 	const connections = 8
 	message := []byte("<134>1 2026-05-04T03:02:01.123456Z host1 api 4711 - - " + message100[:46] + "\n")

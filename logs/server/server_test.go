@@ -46,7 +46,7 @@ func equal(t testing.TB, what string, got []string, want ...string) {
 	}
 }
 
-// until waits for something that is to happen.
+// until waits until f returns true.
 func until(t testing.TB, ctx context.Context, what string, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !f(); {
@@ -131,7 +131,7 @@ func TestRawLines(t *testing.T) {
 	}
 }
 
-// Of several routes to one place, each record takes one; it is deduplicated there if it is by all of them.
+// A record that several routes send to one destination is written once. It is deduplicated there if all of the routes do so.
 func TestRoutesToOnePlace(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) []server.Destination { return toFile(filepath.Join(dir, name))[0].To }
@@ -139,7 +139,7 @@ func TestRoutesToOnePlace(t *testing.T) {
 		{Services: []string{"*"}, Level: slog.LevelError, To: file("level.log")},
 		{Services: []string{"a"}, Level: slog.LevelWarn, To: file("level.log")},
 		{Services: []string{"*"}, Words: []string{"odd"}, To: file("level.log")},
-		{Services: []string{"*"}, Level: slog.LevelError, Dedupe: true, To: toFile(dir + "/./all.log")[0].To}, // in other words
+		{Services: []string{"*"}, Level: slog.LevelError, Dedupe: true, To: toFile(dir + "/./all.log")[0].To}, // another spelling of the same path
 		{Services: []string{"a"}, To: file("all.log")},
 		{Services: []string{"*"}, Dedupe: true, To: file("all.log")},
 	}
@@ -190,7 +190,7 @@ func TestLimit(t *testing.T) {
 	equal(t, "lines", lines(t, path), "a|info|0", "a|info|1", "a|info|2", "a|warn|7 records left out: more than 0.001 a second came left_out=7")
 }
 
-// What a limit has left out is told also when there are other limits by then.
+// Records that a limit has dropped are reported even if other limits apply by then.
 func TestLimitBeforeOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	limits := func(rate float64) []server.Limit { return []server.Limit{{Rate: rate, Burst: 1}} }
@@ -217,7 +217,7 @@ func TestLimitBeforeOthers(t *testing.T) {
 	equal(t, "lines", got, want...)
 }
 
-// What a connection may do to itself does nothing to others.
+// A connection that misbehaves does not affect others.
 func TestHostileConnections(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	run(t, server.Config{Routes: toFile(path), FrameTime: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}, func(ctx context.Context, s *server.Server, address string) {
@@ -245,7 +245,7 @@ func TestHostileConnections(t *testing.T) {
 	equal(t, "lines", lines(t, path), "a|info|fine")
 }
 
-// A TERM takes what the sockets hold, of many connections.
+// At its end, the server reads what the sockets of many connections hold.
 func TestEndDrains(t *testing.T) {
 	dir := t.TempDir()
 	const connections, each = 20, 2000
@@ -276,7 +276,7 @@ func TestEndDrains(t *testing.T) {
 	}
 }
 
-// A client that goes away leaves the others alone, and a file that cannot be written loses nothing.
+// A client that disconnects does not affect others, and no record is lost while a file cannot be written.
 func TestFailingWritesLoseNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "a.log")
 	if err := os.WriteFile(filepath.Dir(path), nil, 0o600); err != nil {
@@ -331,7 +331,7 @@ func TestHandOver(t *testing.T) {
 	equal(t, "lines", lines(t, path), "a|info|whole", "a|info|whole", "a|info|whole")
 }
 
-// The severities that one service is bound to hold up no other, and a service may be called default.
+// The severities to which one service is restricted do not affect others, and a service may be called default.
 func TestLevelsOfOneService(t *testing.T) {
 	dir := t.TempDir()
 	routes := []server.Route{

@@ -75,15 +75,15 @@ func FuzzRepairService(f *testing.F) {
 	})
 }
 
-// An input brings one record of a service to a server.
+// An in is an input through which a test sends one record of a service to a server.
 type in struct {
 	way     string // whose counters are those of the record
 	unnamed string // the service of a record that names none
 	bring   func(t *testing.T, service, message string)
 }
 
-// names reports whether an input can name a service so: a tag of RFC 3164 ends before a control character of ASCII, and what has none is
-// text.
+// names reports whether an input can transmit the name of a service: a tag of RFC 3164 ends before an ASCII control character, and a
+// message without a tag is text.
 func names(what, service string) bool {
 	return what != "syslog of RFC 3164" || !strings.Contains(service, "\x01")
 }
@@ -207,7 +207,8 @@ func inputs(s *server.Server, posts map[string]http.Handler) map[string]in {
 	}
 }
 
-// export is a request by OTLP. What the official types do not write, a text that is not UTF-8, takes the place of one as long.
+// export returns a request of OTLP. The official types do not write text that is not UTF-8, so it is inserted in place of a text of the
+// same length.
 func export(t *testing.T, service, message string) []byte {
 	t.Helper()
 	text := func(s string) *common.AnyValue {
@@ -227,8 +228,9 @@ func export(t *testing.T, service, message string) []byte {
 	return body
 }
 
-// Whichever input brings a record of a service without a valid name: it is stored under the repaired name, says the name it came
-// with, and is counted, by the reason. One that names none is stored under the name that the input has for these.
+// A record of a service with an invalid name is stored under the repaired name, whichever input it comes through. It keeps the original
+// name in an attribute, and is counted by the reason. A record that names no service is stored under the name that its input has for
+// these.
 func TestServicesAreRepaired(t *testing.T) {
 	byAllInputs(t, nil, func(ctx context.Context, s *server.Server, store storage.Store, all map[string]in) {
 		for what, in := range all {
@@ -327,8 +329,7 @@ func awaitRecord(t *testing.T, ctx context.Context, store storage.Store, service
 	return found
 }
 
-// A repaired name is that of the service for routes, limits and counters, too, and a record that is too long keeps the name it
-// came with.
+// Routes, limits and counters use the repaired name, too, and a record that is too long keeps the original name.
 func TestRepairedServiceOfALongRecord(t *testing.T) {
 	path := t.TempDir() + "/{service}.log"
 	serve(t, server.Config{Routes: toFile(path), MaxRecord: 100}, func(ctx context.Context, s *server.Server) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Names of services come from clients, so a server keeps no more than so many apart, and writes no more files than so many
-// that are named after them. Records of further ones are under one name.
+// Names of services come from clients, so a server bounds how many services it keeps apart, and how many files it writes that are named
+// after them. Records of further services are stored under one name.
 const (
 	mostServices = 10_000
 	mostFiles    = 1_000
@@ -20,7 +20,7 @@ const (
 	crowdedScan   = time.Minute
 )
 
-// serviceCounts is what came of one service.
+// serviceCounts counts the records of one service.
 type serviceCounts struct {
 	records, bytes, cut, limited atomic.Int64
 	lastSeen                     atomic.Int64 // the time of the newest records; 0: none since the server began
@@ -45,7 +45,7 @@ func (s *Server) countsOf(service string) (name string, c *serviceCounts) {
 	return service, c
 }
 
-// loadStored has the services count that the store has records of.
+// loadStored registers the services of which the store has records, so that they count towards the maximum.
 func (s *Server) loadStored(ctx context.Context) {
 	stored, err := s.stored(ctx)
 	if err != nil {
@@ -75,8 +75,8 @@ func (s *Server) stored(ctx context.Context) (map[string]bool, error) {
 	return stored, err
 }
 
-// forgetServices makes room for others, when there are too many: services that were silent for long, and that the store has
-// nothing of, are new ones when they come again.
+// forgetServices forgets services when there are too many: those without a record for silentService of which the store has none either.
+// If there are records of one again, it is a new service.
 func (s *Server) forgetServices(ctx context.Context) {
 	now := time.Now()
 	s.mu.Lock()

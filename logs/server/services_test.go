@@ -71,7 +71,7 @@ func add(t *testing.T, ctx context.Context, f input.Batcher, first, after int) {
 	}
 }
 
-// What sends another name with each record makes no more services than a server keeps apart, also when it begins anew; no
+// A client that sends another name with each record does not make more services than a server keeps apart, also after a restart; no
 // record is lost for that.
 func TestMoreServicesThanAreKeptApart(t *testing.T) {
 	dir := t.TempDir()
@@ -139,7 +139,7 @@ func TestMoreServicesThanAreKeptApart(t *testing.T) {
 	})
 }
 
-// Whatever is too long in a record, it is cut to what a store takes: one that it refuses would hold up all that come after it.
+// A record that is too long, in whatever part, is truncated to what a store accepts: one that it refuses would hold up all that follow.
 func TestRecordsFitIntoAStore(t *testing.T) {
 	long := bytes.Repeat([]byte("ü"), logs.MaxRecord)
 	short := []byte("short")
@@ -208,7 +208,7 @@ func TestRecordsFitIntoAStore(t *testing.T) {
 	}
 }
 
-// A client of the own protocol is told what was kept by its own numbers, also of a batch that does not fit into one any more.
+// A client of the own protocol gets acknowledgements by its own numbers, also for a batch that has to be split.
 func TestBatchOfAnotherService(t *testing.T) {
 	testenv.LongTest(t)
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
@@ -243,7 +243,7 @@ func TestBatchOfAnotherService(t *testing.T) {
 			if n != b.Count {
 				t.Errorf("%d records, want %d", n, b.Count)
 			}
-			// One that has no room for the mark is kept without it.
+			// A record that has no space for the attribute from_service is kept without it.
 			large := &logs.Batch{Service: b.Service, Client: client, First: b.Last + 1, Last: b.Last + 1}
 			large.Add(&logs.View{Message: make([]byte, logs.MaxRecord-100)})
 			if err := a.Append(ctx, large); err != nil {
@@ -282,12 +282,12 @@ func TestMoreServicesThanFiles(t *testing.T) {
 	equal(t, "others", lines(t, filepath.Join(dir, "others.log")), append(want, want[len(want)-1])...)
 }
 
-// A nowhere is a writer that forgets.
+// A nowhere is a writer that discards what it gets.
 type nowhere struct{ _ byte }
 
 func (*nowhere) Write(b []byte) (int, error) { return len(b), nil }
 
-// Services that were silent for a day make room for others, but for those of which the store has something.
+// Services without records for a day are forgotten in favor of others, unless the store has records of them.
 func TestSilentServicesMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := []server.Destination{{Writer: &nowhere{}}}
@@ -317,7 +317,7 @@ func TestSilentServicesMakeRoom(t *testing.T) {
 	})
 }
 
-// A knowing store knows services, and keeps nothing.
+// A knowing store returns the services that it was given, and keeps no records.
 type knowing struct {
 	storage.Store
 	mu    sync.Mutex
@@ -339,7 +339,7 @@ func (k *knowing) Services(context.Context) (all []storage.ServiceStats, err err
 	return all, nil
 }
 
-// One read with records of very many services takes memory by what it brings, not by how many services they are of.
+// A read with records of very many services uses memory by its size, not by the number of services.
 func TestRoomForManyServices(t *testing.T) {
 	const services = 5000
 	route := server.Route{To: []server.Destination{{Store: true}}}

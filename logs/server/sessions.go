@@ -107,9 +107,9 @@ func (s *Sessions) allowed(key string) bool {
 	return found
 }
 
-// enter makes c the connection of its client, and waits until those before it keep nothing any more: what they have kept is
-// in the number the client gets, and the order stays. One that waits leaves when the next one comes, so that no more than
-// one of a client does, however long it takes to keep something.
+// enter makes c the session of its client, and waits until earlier ones append nothing any more, so that the number that the client gets
+// includes what they have appended, and the order is kept. A session that waits gives up when the next one comes, so at most one of a
+// client waits, however long an Append takes.
 func (s *Sessions) enter(ctx context.Context, c *session) error {
 	if c.client == (logs.Client{}) {
 		return nil
@@ -128,7 +128,7 @@ func (s *Sessions) enter(ctx context.Context, c *session) error {
 		case <-before.over:
 			before = before.behind
 		case <-passed:
-			if passed = nil; !errors.Is(c.stopped(), ErrHandOver) { // with that, it is to be welcomed first
+			if passed = nil; !errors.Is(c.stopped(), ErrHandOver) { // a session to be handed over is welcomed first
 				c.behind = before
 				return c.stopped()
 			}

@@ -32,7 +32,7 @@ func (r *rawClient) send(b []byte) {
 	}
 }
 
-// next returns the next frame: its kind and, of those that are, the number.
+// next returns the next frame: its kind, and its number or refusal if it has one.
 func (r *rawClient) next() (kind byte, n uint64, refusal *logs.Refusal) {
 	r.t.Helper()
 	f, err := r.in.Next(nil)
@@ -84,7 +84,7 @@ func testBatch(client logs.Client, first, last uint64) []byte {
 	return dataFrame(&b, logwire.CompressNone, b.Data)
 }
 
-// serveRaw gives a client by hand a session in a scope, and returns its outcome.
+// serveRaw starts a session in a scope, and returns a raw client of it, and the task with its outcome.
 func serveRaw(t *testing.T, ctx context.Context, s *Sessions) (*rawClient, *meanwhile.Task[[]byte]) {
 	return resumeRaw(t, ctx, s, nil)
 }
@@ -142,7 +142,7 @@ func TestSessionKeepsAndAcknowledges(t *testing.T) {
 	})
 }
 
-// TestSessionPipelines sends more while the store is busy: one Append takes all of it, one acknowledgement answers.
+// TestSessionPipelines sends more while the store is busy: one Append stores all of it, one acknowledgement answers.
 func TestSessionPipelines(t *testing.T) {
 	inScope(t, func(ctx context.Context) error {
 		store, id := logtest.NewMemory(), logs.NewClient()
@@ -199,7 +199,7 @@ func TestSessionRefuses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			inScope(t, func(ctx context.Context) error {
 				c, task := serveRaw(t, ctx, NewSessions(logtest.NewMemory(), SessionConfig{Keys: []string{"secret"}}))
-				go func() { _, _ = c.conn.Write(test.send) }() // a pipe has no room, and not all of it may be read
+				go func() { _, _ = c.conn.Write(test.send) }() // a pipe has no buffer, and not all of it may be read
 				for {
 					kind, _, refusal := c.next()
 					if kind != logwire.KindRefusal {
@@ -295,8 +295,8 @@ func TestSessionSuperseded(t *testing.T) {
 	})
 }
 
-// TestSessionsSuperseded opens connections of a client again and again while the first one's records are being kept, as a client
-// does that gets no answer. Only the newest waits, and for the first.
+// TestSessionsSuperseded opens connections of a client again and again while the first one's records are being kept, like a client that
+// gets no answer. Only the newest one waits, for the first one.
 func TestSessionsSuperseded(t *testing.T) {
 	inScope(t, func(ctx context.Context) error {
 		store, id := logtest.NewMemory(), logs.NewClient()
@@ -354,7 +354,7 @@ func TestSessionLeaves(t *testing.T) {
 	})
 }
 
-// TestSessionHandsOver ends a session at each byte of what a client sends, and goes on with another one.
+// TestSessionHandsOver ends a session at each byte of what a client sends, and continues with another one.
 func TestSessionHandsOver(t *testing.T) {
 	id := logs.NewClient()
 	sent := append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...)

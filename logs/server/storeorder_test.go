@@ -54,8 +54,8 @@ func (s *fickleStore) Append(_ context.Context, batches ...*logs.Batch) error {
 	return nil
 }
 
-// Batches of any size go to the store whole, once, and in the order of their connection, also when it fails in between. Those of one
-// service are put together.
+// Batches of any size are stored whole, once, and in the order of their connection, also if the store fails in between. Those of one
+// service are merged.
 func TestStoreOrder(t *testing.T) {
 	const connections, flushes = 3, 200
 	store := &fickleStore{}
@@ -108,7 +108,7 @@ func TestStoreOrder(t *testing.T) {
 	}
 }
 
-// The log says when the store begins to fail, and when it is over.
+// The log reports when the store starts to fail, and when it works again.
 func TestStoreRecovers(t *testing.T) {
 	var said strings.Builder
 	synctest.Test(t, func(t *testing.T) {

@@ -22,7 +22,7 @@ const (
 )
 
 // A storeOutput appends the records of many connections to the store, in one task, so that they share its syncs. It retries until the
-// store takes them.
+// store accepts them.
 type storeOutput struct {
 	store  storage.Store
 	logger *slog.Logger

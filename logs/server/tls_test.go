@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
-// Lines come over TLS, also when they are longer than a read; who speaks none is counted, and closed.
+// Lines arrive over TLS, also if they are longer than a read; a connection without TLS is counted and closed.
 func TestTLS(t *testing.T) {
 	web := httptest.NewTLSServer(nil)
 	defer web.Close()
@@ -48,7 +48,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestClientsSilentInTheHandshake: they do not hold up the end of the server.
+// Clients that are silent in the TLS handshake do not hold up the end of the server.
 func TestClientsSilentInTheHandshake(t *testing.T) {
 	web := httptest.NewTLSServer(nil)
 	defer web.Close()

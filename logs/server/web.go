@@ -13,17 +13,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// What bounds a request; handlers of streams set deadlines of their own.
+// Bounds of a request; handlers of streams set deadlines of their own.
 const (
 	headerTime = 10 * time.Second
 	webTime    = time.Minute
 	webIdle    = 2 * time.Minute
 	mostHeader = 32 << 10
-	streamTime = time.Second // that requests may go on before the ctx of those that are left is canceled
+	streamTime = time.Second // for which requests may continue before their ctx is canceled
 	webEnd     = 3 * time.Second
 )
 
-// web answers requests until the server ends, and then lets those that run end.
+// web answers requests until the server ends, and then lets running ones finish.
 func (s *Server) web(ctx context.Context, l *openListener) error {
 	base, cancel := context.WithCancelCause(ctx)
 	protocols := new(http.Protocols)
@@ -63,7 +63,8 @@ func (s *Server) web(ctx context.Context, l *openListener) error {
 	return fmt.Errorf("serve %s: %w", l.Name, err)
 }
 
-// errServerEnds is the cause of what ends with the server: nothing is kept any more, as with [logs.ErrClosed].
+// errServerEnds is the cause with which the server cancels requests and sessions when it ends. It is [logs.ErrClosed], too: nothing is
+// stored any more.
 var errServerEnds error = serverEnds{}
 
 type serverEnds struct{}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A minute is that of the last date of RFC 3339, since the next date usually has the same.
+// A minute caches the minute of the last date of RFC 3339, since the next date usually has the same one.
 type minute struct {
 	text  [17]byte // "2026-05-04T03:02:"
 	begin int64    // seconds since 1970
@@ -51,7 +51,7 @@ func (m *minute) cut(text []byte) (nanoseconds int64, rest []byte, ok bool) {
 	return 0, nil, false
 }
 
-// cutFraction cuts ".123" off, in nanoseconds. Digits after the ninth are passed over.
+// cutFraction cuts ".123" off, in nanoseconds. Digits after the ninth are ignored.
 func cutFraction(text []byte) (nanoseconds int64, rest []byte) {
 	if len(text) < 2 || text[0] != '.' {
 		return 0, text
@@ -106,7 +106,8 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// An hour is that of the last date without a year, with its time, since finding its year and zone is expensive.
+// An hour caches the hour of the last date without a year, with the time at which it starts, since finding the year and the zone of a
+// date is expensive.
 type hour struct {
 	text  [9]byte // "May  4 03"
 	begin int64   // seconds since 1970
@@ -126,7 +127,7 @@ func (p *parser) cutDate(text []byte) (nanoseconds int64, rest []byte) {
 	}
 	const form = "May  4 03:02:01"
 	date := text
-	if len(date) > 0 && (date[0] == '*' || date[0] == '.') { // of a clock that is not sure, with Cisco
+	if len(date) > 0 && (date[0] == '*' || date[0] == '.') { // Cisco's mark of a clock that is not reliable
 		date = date[1:]
 	}
 	if len(date) < len(form) || date[3] != ' ' || date[6] != ' ' {
@@ -164,7 +165,7 @@ func (p *parser) withoutYear(date []byte) (nanoseconds int64, rest []byte) {
 		return 0, nil
 	}
 	if !p.hour.checked {
-		if now := p.now().Round(0); now.Sub(p.hour.now).Abs() > time.Hour { // by the date, as the clock may be set
+		if now := p.now().Round(0); now.Sub(p.hour.now).Abs() > time.Hour { // by wall time, since the clock may be set
 			p.hour = hour{now: now}
 		}
 		p.hour.checked = true
@@ -192,7 +193,7 @@ func (p *parser) withYear(date []byte) (nanoseconds int64, rest []byte) {
 	return time.Date(year, time.Month(month), day, 0, 0, clock, 0, p.location).UnixNano(), date[20:]
 }
 
-// cutYear cuts " 2026 " off, which some have behind the clock, and makes the date one of that year.
+// cutYear cuts off " 2026 ", which some senders write after the time of day, and changes the date to that year.
 func (p *parser) cutYear(date, rest []byte, nanoseconds *int64) (after []byte, ok bool) {
 	if date[9] != ':' || len(rest) < 6 || rest[0] != ' ' || rest[5] != ' ' || two(rest[1:]) != 20 {
 		return nil, false
@@ -216,7 +217,7 @@ func cutClock(text []byte) (seconds int, ok bool) {
 
 var months = []byte("JanFebMarAprMayJunJulAugSepOctNovDec")
 
-// monthDay reads "May  4"; what is wrong is zero.
+// monthDay reads "May  4". The month is zero if it is unknown; the caller checks the day.
 func monthDay(text []byte) (month, day int) {
 	if i := bytes.Index(months, text[:3]); i >= 0 && i%3 == 0 {
 		month = i/3 + 1
@@ -229,11 +230,11 @@ func monthDay(text []byte) (month, day int) {
 	return month, day
 }
 
-// ahead is how far the clock of a sender may be ahead of this one; a later date without a year is one of the past.
+// ahead is how far the clock of a sender may be ahead of this one; a date without a year that is later than that is one of the past.
 const ahead = 31 * 24 * time.Hour
 
-// latest returns the begin of an hour of a day in the last year in which it is not too far ahead of now, in seconds since
-// 1970: on New Year's Eve that may be the next one.
+// latest returns when an hour of a day starts, in seconds since 1970, in the last year in which it is not too far ahead of now: on New
+// Year's Eve that may be the next year.
 func latest(now time.Time, month, day, hour int, location *time.Location) (begin int64, ok bool) {
 	if month == 0 || day < 1 {
 		return 0, false

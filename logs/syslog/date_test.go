@@ -23,8 +23,8 @@ func TestTimestampLaw(t *testing.T) {
 	})
 }
 
-// A connection that began by a wrong clock reads dates by the right one as soon as that is set: its own time would go on from the
-// wrong one, as the monotonic clock does.
+// A connection that was opened while the clock was wrong reads dates by the right time as soon as the clock is set. A time with a
+// monotonic part would continue from the wrong one.
 func TestDateAfterTheClockIsSet(t *testing.T) {
 	p := (&Protocol{}).Parser("", nil).(*parser)
 	p.Parse([]byte("<14>May  4 12:00:00 h a: x\n"), &logtest.Recorder{})

@@ -11,7 +11,7 @@ const (
 	nuls // as with Python's SysLogHandler, whose messages may have several lines: a traceback is one message
 )
 
-// delimiterOf finds out from the first messages of a connection what ends them. It is unknown while a line has ended and the next one may
+// delimiterOf detects from the first messages of a connection what ends them. It is unknown while a line has ended and the next one may
 // belong to the same message: then a NUL will follow, or the beginning of another message.
 func delimiterOf(data []byte) delimiter {
 	for {
@@ -44,7 +44,7 @@ func beginsMessage(data []byte) (begins, sure bool) {
 	return counted, counted || n == 0
 }
 
-// Waits reports whether Parse has left a message whose line has ended, as more lines of it may follow.
+// Waits reports whether Parse has left a message whose line has ended, because more lines of it may follow.
 func (p *parser) Waits() bool { return p.waits }
 
 // Quiet notes that nothing has followed for a while, so each line is a message.
@@ -72,7 +72,7 @@ func (p *parser) uncounted(data []byte) (frame []byte, size int, pass int64, ok 
 	return nil, 0, 0, false
 }
 
-// end returns where an uncounted message ends, -1 for not here.
+// end returns where an uncounted message ends, or -1 if that is not in data.
 func (p *parser) end(data []byte) int {
 	if p.ends == nuls {
 		return bytes.IndexByte(data, 0)

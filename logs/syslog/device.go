@@ -69,7 +69,7 @@ func (p *parser) device(text []byte, stamp int64, facility int) bool {
 	return true
 }
 
-// cutPart cuts one of what stands before the name.
+// cutPart cuts off one of the parts before the name.
 func (d *device) cutPart(p *parser) bool {
 	dated := d.dated
 	d.dated = false
@@ -178,7 +178,7 @@ func (d *device) cutCounter() bool {
 	return true
 }
 
-// cutHost cuts a name that a space follows, or a colon: without a counter before it, that would be a tag.
+// cutHost cuts off a host that a space or a colon follows. Without a counter before it, a word with a colon would be a tag.
 func (d *device) cutHost() bool {
 	if d.host != nil {
 		return false

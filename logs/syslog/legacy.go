@@ -6,9 +6,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 )
 
-// legacy reads what follows the priority of a message of RFC 3164, "date host tag[process]: text", of which each part may
-// be missing. A word counts as the tag when a colon or the process ends it, so that no first word of a text makes a
-// service.
+// legacy reads what follows the priority of a message of RFC 3164, "date host tag[process]: text", of which each part may be missing. A
+// word counts as the tag when a colon or the process ends it, so that the first word of a text does not become a service.
 func (p *parser) legacy(text []byte, facility int) {
 	v := &p.view
 	stamp, text := p.cutDate(text)
@@ -49,8 +48,8 @@ type program struct {
 	rest         []byte // what follows
 }
 
-// cutProgram cuts the program off: a tag that is no counter and no address, which would make a service of each message, or of each
-// device.
+// cutProgram cuts off the program: a tag that is neither a counter nor an address, since one of these would make a service of each
+// message, or of each device.
 func cutProgram(text []byte) (p program, ok bool) {
 	tag, process, rest, ok := cutTag(text)
 	if !ok || process == nil && isNumber(tag) || isAddress(tag) {
@@ -68,7 +67,7 @@ func cutProgram(text []byte) (p program, ok bool) {
 	return p, true
 }
 
-// cutProgramOf cuts the program off what follows a host: with some load balancers a level stands before it, "info tmm[7]:".
+// cutProgramOf cuts off the program after a host: with some load balancers a level stands before it, "info tmm[7]:".
 func cutProgramOf(text []byte) (p program, ok bool) {
 	if p, ok = cutProgram(text); ok {
 		return p, true
@@ -86,7 +85,7 @@ func isTag(word []byte) bool {
 	return colon && !isAddress(short) && !bytes.HasSuffix(short, []byte(":"))
 }
 
-// maxTag is how long a word is that counts as a tag, in bytes, and so is its process ID. RFC 3164 has 32.
+// maxTag is the largest length of a tag in bytes, and of its process ID. RFC 3164 has 32.
 const maxTag = 1 << 10
 
 // cutTag cuts "tag:", "tag[process]:" or "tag[process]" off, and a space that follows it.

@@ -119,7 +119,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// A date without a year is the last one, or one of a clock that is ahead.
+// A date without a year is the last one before now, or one of a clock that is ahead.
 func TestDateWithoutYear(t *testing.T) {
 	tests := []struct{ now, date, want string }{
 		{"2026-05-04T12:00:00Z", "May  4 12:00:01", "2026-05-04T12:00:01Z"},
@@ -143,7 +143,7 @@ func TestDateWithoutYear(t *testing.T) {
 	}
 }
 
-// A connection that lives for long reads the same date as another year's.
+// A long-lived connection reads the same date in a later year as one of that year.
 func TestDateOfALongConnection(t *testing.T) {
 	at := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	w := &Protocol{Location: time.UTC, now: func() time.Time { return at }}
@@ -160,7 +160,7 @@ func TestDateOfALongConnection(t *testing.T) {
 	}
 }
 
-// Dates without a zone are those of the place.
+// Dates without a zone are in the zone of the protocol's location.
 func TestLocation(t *testing.T) {
 	w := wayAt(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC))
 	w.Location = time.FixedZone("", 2*3600)

@@ -87,7 +87,7 @@ func (p *parser) fields(text []byte, facility int) (rest []byte, ok bool) {
 	return rest, true
 }
 
-// trimMark takes off the byte order mark that says that a text is UTF-8.
+// trimMark removes the byte order mark, which declares a text to be UTF-8.
 func trimMark(text []byte) []byte {
 	if len(text) >= 3 && text[0] == 0xef && text[1] == 0xbb && text[2] == 0xbf {
 		return text[3:]

@@ -18,7 +18,7 @@ var facilities = [24][]byte{
 	[]byte("local0"), []byte("local1"), []byte("local2"), []byte("local3"), []byte("local4"), []byte("local5"), []byte("local6"), []byte("local7"),
 }
 
-const userNotice = 1<<3 | 5 // of a message that says nothing else
+const userNotice = 1<<3 | 5 // the priority of a message that has none
 
 // cutPriority cuts <N> off a message.
 func cutPriority(text []byte) (priority int, rest []byte, ok bool) {

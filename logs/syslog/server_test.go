@@ -21,8 +21,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
-// serve calls fn with the ports of a server of syslog by TCP and UDP, and what waits until so many lines are written, and returns
-// the lines when there are so many, without their times, sorted.
+// serve calls fn with the ports of a syslog server for TCP and UDP, and with a function that waits until that many lines are written. It
+// returns the lines once there are that many, without their times, sorted.
 func serve(t *testing.T, lines int, fn func(tcp, udp string, await func(lines int))) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "all")
@@ -70,7 +70,7 @@ func serve(t *testing.T, lines int, fn func(tcp, udp string, await func(lines in
 	return all
 }
 
-// logger(1) of bsdutils and util-linux is understood in all forms it has.
+// All forms of logger(1) of bsdutils and util-linux are understood.
 func TestLogger(t *testing.T) {
 	logger := testenv.Program(t, "logger")
 	forms := map[string][]string{
@@ -107,11 +107,11 @@ func TestLogger(t *testing.T) {
 	}
 }
 
-// traceback is one that Python has written behind a message.
+// traceback matches a traceback that Python has written after a message.
 var traceback = regexp.MustCompile(`(7)\\nTraceback .*\\nZeroDivisionError: .*`)
 
-// Python's handler ends messages with a NUL, where others have a line feed: tracebacks are whole. What it has sent is there while it
-// is connected.
+// Python's handler ends messages with a NUL instead of a line feed, so tracebacks stay whole. What it has sent is written while it is
+// still connected.
 func TestPython(t *testing.T) {
 	python := testenv.Program(t, "python3")
 	const script = `
@@ -148,7 +148,7 @@ sys.stdin.read()
 	}
 }
 
-// The only message of a connection is taken while that is open, although more lines of it might follow.
+// The only message of a connection is recorded while the connection is open, although more lines of it might follow.
 func TestOneLine(t *testing.T) {
 	got := serve(t, 1, func(tcp, _ string, await func(int)) {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+tcp)
@@ -166,7 +166,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// The lines of one message stay one, counted and as a datagram.
+// A message of several lines stays one record, with a count before it and as a datagram.
 func TestLinesOfOneMessage(t *testing.T) {
 	got := serve(t, 2, func(tcp, udp string, _ func(int)) {
 		for network, text := range map[string]string{"tcp": "14 <12>t: one\ntwo", "udp": "<12>u: one\ntwo"} {
@@ -191,7 +191,7 @@ func TestLinesOfOneMessage(t *testing.T) {
 	}
 }
 
-// What a host repeats is taken apart once, and never taken for what another one has said.
+// A header that a host repeats is parsed once, and is not taken for that of another host.
 func TestManyHosts(t *testing.T) {
 	const hosts = 300 // more than the server remembers
 	var want []string
@@ -216,7 +216,7 @@ func TestManyHosts(t *testing.T) {
 				}
 			}
 			_ = conn.Close()
-			if n%20 == 19 { // what comes too fast, the system drops
+			if n%20 == 19 { // the system drops datagrams that arrive too fast
 				await(2 * (n + 1))
 			}
 		}

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// MaxMessage is how much of a message is taken, in bytes; the rest of a longer one is passed over, and its record has
+	// MaxMessage is how much of a message is kept, in bytes; the rest of a longer one is skipped, and its record has
 	// the attribute "cut".
 	MaxMessage = 256 << 10
 
@@ -31,11 +31,11 @@ const (
 	countDigits = 9 // of the count before a message
 )
 
-// A Protocol takes messages from a connection: those with their count of bytes before them, which may have several lines, and others.
-// Of these, each line is a message, unless the first of the connection ends with a NUL, as those of Python's SysLogHandler do:
-// then all do, and may have several lines.
+// A Protocol receives messages of a connection: messages with their count of bytes before them, which may have several lines, and others.
+// Of the others, each line is a message, unless the first one of the connection ends with a NUL, as those of Python's SysLogHandler do:
+// then all end with a NUL, and may have several lines.
 type Protocol struct {
-	// Datagrams is set if each datagram is one message. A parser of datagrams takes everything in End.
+	// Datagrams is set if each datagram is one message. A parser of datagrams parses everything in End.
 	Datagrams bool
 
 	// Location is the time zone of dates without a zone; nil: time.Local.
@@ -72,13 +72,13 @@ type parser struct {
 	location  *time.Location
 	now       func() time.Time
 
-	pass  int64 // how many bytes of a message that was cut are still to be passed over, or passLine
+	pass  int64 // how many bytes of a truncated message are still to be skipped, or passLine
 	ends  delimiter
-	waits bool // to see what ends messages
+	waits bool // whether it waits to find out what ends messages
 
 	view    logs.View // here, because a variable would be allocated for each call
 	scratch []byte
-	large   bool // the two above have much room
+	large   bool // the two above are large
 	header  header
 	hour    hour
 	minute  minute
@@ -86,7 +86,7 @@ type parser struct {
 
 const passLine = -1 // all up to the end of the message
 
-// lineEnd returns where a line ends, -1 for not here.
+// lineEnd returns where a line ends, or -1 if that is not in data.
 func lineEnd(data []byte) int {
 	i := bytes.IndexByte(data, '\n')
 	if i >= 0 {
@@ -98,7 +98,7 @@ func lineEnd(data []byte) int {
 	return i
 }
 
-// Parse takes whole messages.
+// Parse parses whole messages.
 func (p *parser) Parse(data []byte, to input.Batcher) (taken int, reply []byte, err error) {
 	if p.datagrams {
 		return 0, nil, nil
@@ -122,7 +122,7 @@ func (p *parser) Parse(data []byte, to input.Batcher) (taken int, reply []byte, 
 	return taken, nil, nil
 }
 
-// End takes a last message that nothing ends, or a datagram.
+// End parses a last message that nothing ends, or a datagram.
 func (p *parser) End(data []byte, to input.Batcher) {
 	defer p.forget()
 	if p.ends == notKnown && !p.datagrams {
@@ -140,7 +140,7 @@ func (p *parser) End(data []byte, to input.Batcher) {
 	p.message(data[:min(len(data), MaxMessage)], len(data) > MaxMessage, to)
 }
 
-// State says what is still to be passed over, and what ends messages.
+// State returns what is still to be skipped, and what ends messages.
 func (p *parser) State() []byte {
 	if p.pass == 0 && p.ends == notKnown {
 		return nil
@@ -148,7 +148,7 @@ func (p *parser) State() []byte {
 	return append(binary.AppendVarint(nil, p.pass), byte(p.ends))
 }
 
-// forget drops what lies in the data of a call, and the room that a large message took.
+// forget drops the references to the data of a call, and the memory that a large message needed.
 func (p *parser) forget() {
 	if p.view.Reset(); p.large {
 		p.view, p.scratch, p.large = logs.View{}, nil, false
@@ -156,7 +156,7 @@ func (p *parser) forget() {
 	p.hour.checked = false
 }
 
-// passOver returns how many bytes of data belong to a message that was cut.
+// passOver returns how many bytes of data belong to a message that was truncated.
 func (p *parser) passOver(data []byte) int {
 	if p.pass == passLine {
 		i := p.end(data)
@@ -171,7 +171,7 @@ func (p *parser) passOver(data []byte) int {
 	return int(n)
 }
 
-// next finds the message at the beginning of data, the size of its frame, and what is to be passed over after it.
+// next finds the message at the beginning of data, the size of its frame, and how much is to be skipped after it.
 func (p *parser) next(data []byte) (frame []byte, size int, pass int64, ok bool) {
 	if c := data[0]; '1' <= c && c <= '9' {
 		n, head, ok := count(data)
@@ -185,8 +185,8 @@ func (p *parser) next(data []byte) (frame []byte, size int, pass int64, ok bool)
 	return p.uncounted(data)
 }
 
-// count reads the count before a message, which a space and the < of the message follow: a line may begin with digits as
-// well. Without ok, n is more than zero when more data may make it one.
+// count reads the count before a message, which a space and the < of the message follow: a line may begin with digits as well. If ok is
+// false and n is above zero, more data may make it a count.
 func count(data []byte) (n, head int, ok bool) {
 	for i, c := range data[:min(len(data), countDigits+1)] {
 		switch {
@@ -210,7 +210,7 @@ func (p *parser) message(text []byte, cut bool, to input.Batcher) {
 	if p.ends == nuls { // a line feed may follow the NUL before
 		text = bytes.TrimLeft(text, "\r\n")
 	}
-	for len(text) > 0 { // what senders end messages with
+	for len(text) > 0 { // the characters that senders end messages with
 		if c := text[len(text)-1]; c != '\n' && c != '\r' && c != 0 {
 			break
 		}
@@ -240,7 +240,7 @@ func (p *parser) message(text []byte, cut bool, to input.Batcher) {
 	to.Add(v)
 }
 
-// readable reports whether what has no priority is a line of text, perhaps with colours, and no other protocol.
+// readable reports whether a message without a priority is a line of text, perhaps with colours, and not another protocol.
 func readable(text []byte) bool {
 	for _, c := range text {
 		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != 0x1b {

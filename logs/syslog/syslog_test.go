@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
-// protocol is one whose clock stands still, on the day of all examples.
+// protocol returns a protocol whose clock stands still, on the day of all examples.
 func protocol() *Protocol { return wayAt(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)) }
 
 func wayAt(now time.Time) *Protocol {
@@ -128,7 +128,7 @@ func TestSplitLaw(t *testing.T) {
 	})
 }
 
-// TestHeaderLaw has a message tell the same after others as it does alone.
+// TestHeaderLaw checks that a message makes the same record after others as it does alone.
 func TestHeaderLaw(t *testing.T) {
 	const (
 		date   = "2026-05-04T03:02:01Z"
@@ -193,7 +193,7 @@ func TestParseAllocatesNothing(t *testing.T) {
 	}
 }
 
-// nowhere takes records as cheaply as can be.
+// nowhere only counts records.
 type nowhere struct {
 	input.Batcher
 	records int
@@ -222,7 +222,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// A datagram is parsed by the parser of its host, or, beyond so many hosts, by a new one.
+// BenchmarkParseDatagram parses datagrams with a parser that is kept, as that of a host, or with a new one each, as beyond the number of
+// hosts that are kept.
 func BenchmarkParseDatagram(b *testing.B) {
 	for name, message := range benchmarks {
 		for _, kept := range []bool{false, true} {
