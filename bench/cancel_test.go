@@ -12,8 +12,8 @@ import (
 
 var errBoom = errors.New("boom")
 
-// BenchmarkCancel starts 100,000 tasks (10,000 when each benchmark runs once) that wait for the Done of their ctx, and measures the time from the cancellation to
-// the return of the scope, when all of them have ended. It is canceled from above, or by the failure of one more task.
+// BenchmarkCancel starts 100,000 tasks (10,000 when each benchmark runs once) that wait for ctx.Done(), and measures the time from the cancellation
+// to the return of the scope, when all of them have ended. The scope is canceled by its parent, or by the failure of one more task.
 func BenchmarkCancel(b *testing.B) {
 	n := 100_000
 	if once() {
@@ -43,7 +43,7 @@ func BenchmarkCancel(b *testing.B) {
 	}
 }
 
-// startWaiters returns when all n tasks wait. The function end cancels them, and wait waits for their end.
+// startWaiters returns when all n tasks are waiting. end cancels them, and wait waits until they have ended.
 func startWaiters(ctx context.Context, run scopeFunc, n int, event string) (end func(), wait func() error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	fail := make(chan struct{})
@@ -66,7 +66,7 @@ func startWaiters(ctx context.Context, run scopeFunc, n int, event string) (end 
 		})
 	}()
 	ready.Wait()
-	time.Sleep(20 * time.Millisecond) // the last of them block
+	time.Sleep(20 * time.Millisecond) // until the last of them are blocked
 	runtime.GC()
 	end = func() { cancel(errBoom) }
 	if event == "failure" {

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// chains call themselves so many levels deep, each in a scope of its own; the innermost fails, and each passes the failure on.
+// chains call themselves recursively to the given depth, each in a scope of its own; the innermost fails, and each returns the
+// failure.
 var chains = []struct {
 	lib  string
 	call func(ctx context.Context, depth int) error
@@ -64,8 +65,7 @@ func superviseChain(ctx context.Context, depth int) error {
 	})
 }
 
-// BenchmarkFailingChain measures a failure that passes through so many levels; the time for each level should not grow with
-// their number.
+// BenchmarkFailingChain measures a failure that passes through many levels; the time per level should not grow with their number.
 func BenchmarkFailingChain(b *testing.B) {
 	for _, depth := range []int{10, 100, 1000, 10_000} {
 		for _, c := range chains {

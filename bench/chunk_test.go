@@ -9,8 +9,8 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// BenchmarkChunk maps 100,000 small items, ordered and 64 at once: with a loop, with a task's turn for each item, for each 100
-// items that Batch has gathered, and for each 100 items that slices.Chunk cuts off the source.
+// BenchmarkChunk maps 100,000 small items, ordered and 64 at once: in a loop, with a call for each item, for each 100 items that
+// Batch collects, and for each 100 items that slices.Chunk takes from the source.
 func BenchmarkChunk(b *testing.B) {
 	const n, limit, chunk = 100_000, 64, 100
 	for _, work := range []struct {

@@ -12,9 +12,9 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// BenchmarkChurn starts and ends ten million tasks below a watch that looks all the time, and reports the memory that the
-// program holds after the first million, and after the last. It fails when that has grown by more than 8 MB: a watch keeps
-// nothing of what has ended. There are 200,000 tasks when each benchmark runs once.
+// BenchmarkChurn starts and ends ten million tasks below a watch that takes snapshots all the time, and reports the memory that
+// the program holds after the first million and after the last. It fails if that has grown by more than 8 MB: a watch keeps no
+// data of ended tasks. When each benchmark runs once, there are 200,000 tasks.
 func BenchmarkChurn(b *testing.B) {
 	tasks := 10_000_000
 	if once() {
@@ -51,7 +51,7 @@ func BenchmarkChurn(b *testing.B) {
 	})
 }
 
-// churn runs n tasks, a thousand at a time, each with a scope and a task of its own in it.
+// churn runs n tasks, a thousand at a time, each with a scope that has one task.
 func churn(ctx context.Context, n int) error {
 	for range n / 1000 {
 		err := meanwhile.Run(ctx, func(ctx context.Context) error {
@@ -70,7 +70,7 @@ func churn(ctx context.Context, n int) error {
 	return nil
 }
 
-// held is the memory in use, in MB.
+// held returns the memory in use, in MB.
 func held() float64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -1,2 +1,2 @@
-// Package bench compares meanwhile with other libraries. It has nothing but tests; README.md says how to run them.
+// Package bench compares meanwhile with other libraries. It contains only tests; see README.md for how to run them.
 package bench

@@ -17,7 +17,7 @@ var (
 	errDigest = errors.New("a digest is wrong")
 )
 
-// digest is a small honest piece of work, of about half a microsecond.
+// digest is a small realistic piece of work, of about half a microsecond.
 func digest(_ context.Context, item int) (int, error) {
 	if sha256.Sum256(block[:]) != blockSum {
 		return 0, errDigest
@@ -25,8 +25,8 @@ func digest(_ context.Context, item int) (int, error) {
 	return 2 * item, nil
 }
 
-// BenchmarkMap maps 100,000 items, ordered and bounded. The function does next to nothing, so that what is left is what
-// the library costs, or computes a digest of 1 KiB.
+// BenchmarkMap maps 100,000 items, ordered and bounded. The function does almost nothing, so that the overhead of the library is
+// measured, or computes a digest of 1 KiB.
 func BenchmarkMap(b *testing.B) {
 	const n = 100_000
 	for _, work := range []struct {

@@ -22,15 +22,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A mapper is one library's way to call a function for each of many items, up to limit at once, and to have the results in
-// the items' order, or the first failure.
+// A mapper is one library's way to call a function for each of many items, up to limit at once, and to get the results in the
+// order of the items, or the first failure.
 type mapper struct {
 	lib string
-	// open returns the function that maps, and one that lets go of what it holds. Where a library has pools that are meant
-	// to live on, open makes the pool, so that its making is not measured.
+	// open returns the function that maps, and one that releases resources. If a library has pools that are meant to be reused,
+	// open creates the pool, so that creating it is not measured.
 	open  func(limit int) (m mapFunc, done func())
 	sleep func(ctx context.Context, d time.Duration) error
-	// unbounded says that the library has no limit, so it starts all items at once.
+	// unbounded means that the library has no limit, so it starts all items at once.
 	unbounded bool
 }
 
@@ -55,8 +55,8 @@ var mappers = []mapper{
 
 func nothingOpen() {}
 
-// openWorkers is the least that can do the work: goroutines that take the next index of a slice. It is no stream: all items
-// must be there before it begins, and all results are there when it ends.
+// openWorkers is the minimal solution: goroutines that take the next index of a slice. It is not a stream: all items must exist
+// before it starts, and all results are available when it ends.
 func openWorkers(limit int) (mapFunc, func()) {
 	return func(ctx context.Context, items []int, fn itemFunc) ([]int, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -119,7 +119,7 @@ func openConcStream(limit int) (mapFunc, func()) {
 	}, nothingOpen
 }
 
-// openConcPool writes to a slice, because a ResultPool does not keep the order.
+// openConcPool writes to a slice, because a ResultPool does not preserve the order.
 func openConcPool(limit int) (mapFunc, func()) {
 	return func(ctx context.Context, items []int, fn itemFunc) ([]int, error) {
 		p := pool.New().WithMaxGoroutines(limit).WithContext(ctx).WithCancelOnError().WithFirstError()
@@ -171,7 +171,7 @@ func openPondResults(limit int) (mapFunc, func()) {
 	}, p.StopAndWait
 }
 
-// An antsCall is one use of the pool; a pool of ants has one function for all of them.
+// An antsCall is one use of the pool; an ants pool has one function for all of its calls.
 type antsCall struct {
 	ctx   context.Context
 	items []int
@@ -244,7 +244,7 @@ func openLo(int) (mapFunc, func()) {
 
 func openMap(limit int) (mapFunc, func()) { return openMapWith(meanwhile.Limit(limit)) }
 
-// openMapWith is meanwhile's Map with any options.
+// openMapWith is meanwhile's Map with the given options.
 func openMapWith(opts ...meanwhile.StreamOption) (mapFunc, func()) {
 	return func(ctx context.Context, items []int, fn itemFunc) ([]int, error) {
 		out := make([]int, 0, len(items))
@@ -267,7 +267,7 @@ func numbers(n int) []int {
 	return items
 }
 
-// inOrder checks the results of a mapper that gives back twice its item.
+// inOrder checks the results of a mapper that doubles its items.
 func inOrder(results []int, n int) error {
 	if len(results) != n {
 		return fmt.Errorf("%d results of %d", len(results), n)
@@ -280,8 +280,8 @@ func inOrder(results []int, n int) error {
 	return nil
 }
 
-// TestMappers shows that each library does the work that is measured: as many items at once as the limit allows and no
-// more, results in order, and the failure of an item returned.
+// TestMappers tests that each library does the work that is measured: as many items at once as the limit allows and no more,
+// results in order, and the failure of an item returned.
 func TestMappers(t *testing.T) {
 	for _, m := range mappers {
 		t.Run(m.lib, func(t *testing.T) {

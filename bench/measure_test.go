@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// measure runs op in the benchmark's loop and reports what one of its n units costs. A unit is a task or an item.
+// measure runs op in the benchmark's loop and reports the cost of each of its n units. A unit is a task or an item.
 func measure(b *testing.B, n int, unit string, op func() error) {
 	b.Helper()
 	var before, after runtime.MemStats
@@ -31,11 +31,11 @@ func measure(b *testing.B, n int, unit string, op func() error) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/units, "ns/"+unit)
 	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/units, "B/"+unit)
 	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/units, "allocs/"+unit)
-	b.ReportMetric(0, "ns/op") // leaves it out: the time of one unit says the same
+	b.ReportMetric(0, "ns/op") // omits it: the time per unit says the same
 }
 
-// measureWait runs op in the benchmark's loop and reports its time in milliseconds, and as a multiple of the time it
-// would take if nothing cost anything.
+// measureWait runs op in the benchmark's loop and reports its time in milliseconds, and as a multiple of the ideal time, without
+// any overhead.
 func measureWait(b *testing.B, ideal time.Duration, op func() error) {
 	b.Helper()
 	for b.Loop() {
@@ -52,13 +52,13 @@ func measureWait(b *testing.B, ideal time.Duration, op func() error) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// once reports whether each benchmark is to run a single time, to see that it runs at all.
+// once reports whether each benchmark is run a single time, to test that it works at all.
 func once() bool {
 	f := flag.Lookup("test.benchtime")
 	return f != nil && f.Value.String() == "1x" || testing.Short()
 }
 
-// sleep waits as a careful caller does without meanwhile: it heeds ctx.
+// sleep waits as a careful caller does without meanwhile: it stops when ctx is canceled.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

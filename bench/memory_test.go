@@ -17,13 +17,14 @@ import (
 // memoryVariable makes the test binary measure memory instead of running tests; see memoryChild.
 const memoryVariable = "MEANWHILE_BENCH_MEMORY"
 
-// bare is what the others are compared with: a goroutine that nobody can cancel.
+// bare is what the libraries are compared with: a goroutine that cannot be canceled.
 var bare = scope{"goroutine", plain(runGoroutines), func(_ context.Context, d time.Duration) error {
 	time.Sleep(d)
 	return nil
 }, false}
 
-// memoryScopes are bare, the same with a wait that heeds its ctx, and all libraries that can run n tasks at once.
+// memoryScopes returns bare, the same with a wait that stops when ctx is canceled, and all libraries that can run n tasks at
+// once.
 func memoryScopes() []scope {
 	list := []scope{bare}
 	for _, s := range scopes {
@@ -35,9 +36,9 @@ func memoryScopes() []scope {
 	return list
 }
 
-// BenchmarkMemory measures the memory of n sleeping tasks, for each library in a process of its own. B/task is what the Go
-// runtime holds of the system's memory after a collection, rss-B/task what the system counts as resident, where it
-// tells. A million tasks take about 3 GB; there are no more than 10,000 when each benchmark runs once.
+// BenchmarkMemory measures the memory of n sleeping tasks, for each library in a process of its own. B/task is the memory that
+// the Go runtime holds after a garbage collection, rss-B/task the resident memory, if the system reports it. A million tasks take
+// about 3 GB; there are no more than 10,000 when each benchmark runs once.
 func BenchmarkMemory(b *testing.B) {
 	counts := []int{100_000, 1_000_000}
 	if once() {
@@ -68,7 +69,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// memoryOf has a process of its own measure.
+// memoryOf measures in a process of its own.
 func memoryOf(lib string, n int) (held, resident float64, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -87,7 +88,7 @@ func memoryOf(lib string, n int) (held, resident float64, err error) {
 	return held, resident, nil
 }
 
-// memoryChild starts the tasks, prints the bytes that each has taken, and returns without waiting for them.
+// memoryChild starts the tasks, prints the bytes that each uses, and returns without waiting for them.
 func memoryChild(spec string) (status int) {
 	lib, number, _ := strings.Cut(spec, " ")
 	n, err := strconv.Atoi(number)

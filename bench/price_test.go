@@ -9,8 +9,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// BenchmarkSleep has 10,000 tasks wait ten times for 1 ms. That is more than two processors can do in time, so it shows
-// what a wait costs them. All of them are tasks of meanwhile; what they wait with differs.
+// BenchmarkSleep has 10,000 tasks wait ten times for 1 ms. That is more than two processors can do in time, so it shows the
+// processor time of a wait. All are tasks of meanwhile; they differ in how they wait.
 func BenchmarkSleep(b *testing.B) {
 	const n, times, wait = 10_000, 10, time.Millisecond
 	for _, s := range []struct {
@@ -36,7 +36,7 @@ func BenchmarkSleep(b *testing.B) {
 	}
 }
 
-// BenchmarkOption maps 100,000 trivial items with one option more than a limit.
+// BenchmarkOption maps 100,000 trivial items with one option in addition to a limit.
 func BenchmarkOption(b *testing.B) {
 	const n, limit = 100_000, 64
 	for _, o := range []struct {

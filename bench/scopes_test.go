@@ -21,12 +21,12 @@ import (
 // A scope is one library's way to start n tasks, to wait for all of them, and to return the first failure.
 type scope struct {
 	lib string
-	// open returns the function that runs the tasks, and one that lets go of what it holds. Where a library has pools that
-	// are meant to live on, open makes the pool, so that its making is not measured.
+	// open returns the function that runs the tasks, and one that releases resources. If a library has pools that are meant to be
+	// reused, open creates the pool, so that creating it is not measured.
 	open func(n int) (run scopeFunc, done func())
-	// sleep is what a task of the library waits with.
+	// sleep is how a task of the library waits.
 	sleep func(ctx context.Context, d time.Duration) error
-	// cancels says that the first failure cancels the ctx of the other tasks.
+	// cancels means that the first failure cancels the ctx of the other tasks.
 	cancels bool
 }
 
@@ -78,7 +78,7 @@ func runGoroutines(ctx context.Context, n int, task func(context.Context, int) e
 	return first.err
 }
 
-// runContexts gives each task a ctx of its own, as meanwhile does, with the means of the standard library.
+// runContexts gives each task a ctx of its own, as meanwhile does, with only the standard library.
 func runContexts(ctx context.Context, n int, task func(context.Context, int) error) error {
 	var wg sync.WaitGroup
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -209,7 +209,7 @@ func runMeanwhileName(ctx context.Context, n int, task func(context.Context, int
 	})
 }
 
-// runMeanwhileWait keeps the handles and waits for each.
+// runMeanwhileWait keeps the handles and waits for each task.
 func runMeanwhileWait(ctx context.Context, n int, task func(context.Context, int) error) error {
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		tasks := make([]*meanwhile.Task[int], n)
@@ -227,8 +227,8 @@ func runMeanwhileWait(ctx context.Context, n int, task func(context.Context, int
 	})
 }
 
-// TestScopes shows that each library does the work that is measured: all tasks run and are waited for, at once, the first
-// failure is returned, and it cancels the others where the table says so.
+// TestScopes tests that each library does the work that is measured: all tasks run at once and are waited for, the first failure
+// is returned, and it cancels the others if the table says so.
 func TestScopes(t *testing.T) {
 	for _, s := range scopes {
 		t.Run(s.lib, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestScopes(t *testing.T) {
 			if !errors.Is(err, boom) {
 				t.Errorf("got error %v, want boom", err)
 			}
-			// Pond does not start what is left after a failure.
+			// Pond does not start the remaining tasks after a failure.
 			if got, want := ended.Load(), started.Load(); got != want {
 				t.Errorf("%d of %d tasks had ended", got, want)
 			}

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// BenchmarkSemaphore takes one of a semaphore and gives it back: alone, and with 32 goroutines for each processor that
-// want one of four.
+// BenchmarkSemaphore acquires and releases a semaphore: one goroutine alone, and 32 goroutines for each processor that compete
+// for four slots.
 func BenchmarkSemaphore(b *testing.B) {
 	const size = 4
 	ctx := context.Background()
@@ -49,7 +49,7 @@ func BenchmarkSemaphore(b *testing.B) {
 						b.Error(err)
 						return
 					}
-					runtime.Gosched() // or nobody would ever meet another
+					runtime.Gosched() // otherwise the goroutines would never compete
 					s.release()
 				}
 			})

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// BenchmarkSlow maps 4,000 items that wait for 1 ms, but every 100th for 20 ms, 64 at once. An ordered stream has to go on
+// BenchmarkSlow maps 4,000 items that wait for 1 ms, but every 100th for 20 ms, 64 at once. An ordered stream has to continue
 // behind a slow item. The ideal is the sum of the waits over 64.
 func BenchmarkSlow(b *testing.B) {
 	const (

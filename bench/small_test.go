@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkSmall maps five numbers: too little work to be worth a single task. It tells what it costs to do it all the
-// same. The unit is the whole map.
+// BenchmarkSmall maps five numbers: too little work to be worth a single task. It shows the cost of using Map nevertheless. The
+// unit is the whole map.
 func BenchmarkSmall(b *testing.B) {
 	const n = 5
 	loop := mapper{lib: "loop", open: func(int) (mapFunc, func()) {

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A dump is a way to see what the goroutines of a process wait for.
+// A dump is a way to inspect what the goroutines of a process wait for.
 type dump struct {
 	lib string
 	do  func(ctx context.Context) (size int)
@@ -48,9 +48,9 @@ func profile(debug int) func(context.Context) int {
 	}
 }
 
-// BenchmarkTree measures a look at the tree of a process in which n tasks wait, half of them at a channel and half of them
-// sleeping, in groups of 100; beside it what else there is to see them all. pause-ms is for how long the program stood
-// still, the median of all times that it did, and longest-pause-ms the longest of them, as runtime/metrics tells it.
+// BenchmarkTree measures a snapshot of the tree of a process in which n tasks wait, half of them for a channel and half of them
+// sleeping, in groups of 100, and other means to inspect all of them. pause-ms is how long the whole program was stopped, the
+// median of all pauses, and longest-pause-ms the longest pause, according to runtime/metrics.
 func BenchmarkTree(b *testing.B) {
 	counts := []int{10_000, 100_000}
 	if once() {
@@ -83,8 +83,8 @@ func BenchmarkTree(b *testing.B) {
 }
 
 // BenchmarkPause takes snapshots of a process in which 10,000 tasks wait: as they are, with one more task that is 40 calls deep, and
-// from 40 calls deep. It reports for how long the whole program stood still: the median and the 99th percentile of all times that it
-// did. Run it with some hundred snapshots (-benchtime 300x): each has two pauses.
+// from a call stack that is 40 calls deep. It reports how long the whole program was stopped: the median and the 99th percentile of
+// all pauses. Run it with some hundred snapshots (-benchtime 300x): each has two pauses.
 func BenchmarkPause(b *testing.B) {
 	n := 10_000
 	if once() {
@@ -122,7 +122,7 @@ func BenchmarkPause(b *testing.B) {
 	}
 }
 
-// snapshotFrom takes a snapshot so many calls deep, and returns how many tasks it has right below ctx's.
+// snapshotFrom takes a snapshot from the given call depth, and returns how many children ctx's task has in it.
 func snapshotFrom(ctx context.Context, depth int) int {
 	if depth > 0 {
 		return snapshotFrom(ctx, depth-1)
@@ -130,7 +130,7 @@ func snapshotFrom(ctx context.Context, depth int) int {
 	return len(inspect.Tree(ctx).Tasks)
 }
 
-// crowd starts n background tasks and returns when all of them wait.
+// crowd starts n background tasks and returns when all of them are waiting.
 func crowd(ctx context.Context, n int) {
 	started := make(chan struct{}, n)
 	never := make(chan struct{})
@@ -151,10 +151,10 @@ func crowd(ctx context.Context, n int) {
 	for range n {
 		<-started
 	}
-	time.Sleep(100 * time.Millisecond) // until the last of them wait
+	time.Sleep(100 * time.Millisecond) // until the last of them are waiting
 }
 
-// receive waits some calls deep.
+// receive receives from ch at the given call depth.
 func receive(ctx context.Context, ch <-chan struct{}, depth int) error {
 	if depth > 0 {
 		return receive(ctx, ch, depth-1)
@@ -167,20 +167,20 @@ func receive(ctx context.Context, ch <-chan struct{}, depth int) error {
 	}
 }
 
-// pauses are those of the whole program, but for the collector's.
+// pauses returns the pauses of the whole program, except those of the garbage collector.
 func pauses() *metrics.Float64Histogram {
 	sample := []metrics.Sample{{Name: "/sched/pauses/total/other:seconds"}}
 	metrics.Read(sample)
 	return sample[0].Value.Float64Histogram()
 }
 
-// between is the median and the longest of the pauses between two readings, in milliseconds: the upper end of the range
-// that the runtime counts them in.
+// between returns the median and the longest of the pauses between two readings, in milliseconds: the upper end of the runtime's
+// histogram bucket.
 func between(before, after *metrics.Float64Histogram) (median, longest float64) {
 	return quantile(before, after, 0.5), quantile(before, after, 1)
 }
 
-// quantile is what the given part of the pauses between two readings does not exceed, in milliseconds, as between has them.
+// quantile returns the upper bound of the given share of the pauses between two readings, in milliseconds, as between does.
 func quantile(before, after *metrics.Float64Histogram, part float64) float64 {
 	var total, seen uint64
 	for i := range after.Counts {

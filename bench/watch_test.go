@@ -15,8 +15,8 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// BenchmarkWatch reports how much of one processor a program uses in which 5,000 tasks of 50 names wait, alone and below a
-// watch with its defaults, and how many snapshots the wait profile of the watch has.
+// BenchmarkWatch reports how much of one processor a program with 5,000 waiting tasks of 50 names uses, without and with a watch
+// with its defaults, and how many snapshots the wait profile of the watch has.
 func BenchmarkWatch(b *testing.B) {
 	const tasks, names = 5000, 50
 	long := time.Minute
@@ -36,7 +36,7 @@ func BenchmarkWatch(b *testing.B) {
 						meanwhile.Go(ctx, func(ctx context.Context) error { return waitSomehow(ctx, i, api) },
 							meanwhile.Name("task "+strconv.Itoa(i%names)), meanwhile.InBackground())
 					}
-					if err := meanwhile.Sleep(ctx, 5*long/60); err != nil { // until the watch has its pace
+					if err := meanwhile.Sleep(ctx, 5*long/60); err != nil { // until the watch has reached its regular interval
 						return err
 					}
 					before := processorTime()
@@ -59,7 +59,7 @@ func BenchmarkWatch(b *testing.B) {
 }
 
 // BenchmarkSpawnWatched opens a scope, starts 1,000 tasks that do nothing, and waits for them: alone, and while a watch with its
-// defaults runs, and 5,000 tasks wait.
+// defaults runs and 5,000 tasks wait.
 func BenchmarkSpawnWatched(b *testing.B) {
 	const waiting, started = 5000, 1000
 	for _, watch := range []string{"none", "default"} {
@@ -73,7 +73,7 @@ func BenchmarkSpawnWatched(b *testing.B) {
 					meanwhile.Go(ctx, func(ctx context.Context) error { return waitSomehow(ctx, i, api) }, meanwhile.InBackground())
 				}
 				if !once() {
-					if err := meanwhile.Sleep(ctx, 5*time.Second); err != nil { // until the watch has its pace
+					if err := meanwhile.Sleep(ctx, 5*time.Second); err != nil { // until the watch has reached its regular interval
 						return err
 					}
 				}
@@ -98,7 +98,7 @@ func BenchmarkSpawnWatched(b *testing.B) {
 	}
 }
 
-// waitSomehow has a quarter of the tasks wait for each of four things.
+// waitSomehow makes a quarter of the tasks wait for each of four things.
 func waitSomehow(ctx context.Context, i int, api *meanwhile.Semaphore) error {
 	never := make(chan int)
 	for {
@@ -126,7 +126,7 @@ func waitSomehow(ctx context.Context, i int, api *meanwhile.Semaphore) error {
 	}
 }
 
-// processorTime is what the process has used.
+// processorTime returns the processor time that the process has used.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -1,5 +1,5 @@
-// Chart draws the picture of docs/benchmarks.md from the tables of docs/benchmarks-method.md, so that no figure stands in it that is
-// not there.
+// Chart draws the picture of docs/benchmarks.md from the tables of docs/benchmarks-method.md, so that it shows no figure that is not
+// in these tables.
 //
 //	go run ./chart ../docs/benchmarks-method.md >../docs/benchmarks.svg
 package main
@@ -16,17 +16,17 @@ import (
 
 // A cell is one figure of a table.
 type cell struct {
-	table  string // the line before the table, or its first one
-	row    string // what the row begins with
-	column int    // from 1, behind the name of the row
-	title  string // what it is called in the picture
+	table  string // the line before the table, or its first line
+	row    string // the start of the row
+	column int    // from 1, after the name of the row
+	title  string // its name in the picture
 }
 
 // A panel is a group of bars with one scale.
 type panel struct {
 	title, unit string
 	cells       []cell
-	base        float64 // a line that the bars are compared with; zero is none
+	base        float64 // a reference line for the bars; zero is none
 }
 
 const ratios = "| subject | compared with | goal | one processor | two processors | met |"
@@ -71,7 +71,7 @@ func main() {
 	}
 }
 
-// find returns the figure of a cell as it is written, without what stands behind a comma and a space.
+// find returns the figure of a cell as it is written, up to a comma and a space.
 func find(text string, c cell) (string, error) {
 	at := strings.Index(text, c.table+"\n")
 	if at < 0 {
@@ -96,10 +96,10 @@ func find(text string, c cell) (string, error) {
 	return "", fmt.Errorf("%s: there is no row %q", c.table, c.row)
 }
 
-// The measures of the picture, in pixels.
+// The dimensions of the picture, in pixels.
 const (
 	width    = 760
-	nameEnd  = 300 // where names end and bars begin
+	nameEnd  = 300 // where names end and bars start
 	barsEnd  = 660
 	rowHigh  = 24
 	headHigh = 40

@@ -42,7 +42,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestPicture draws the picture of the documentation again.
+// TestPicture compares the picture of the documentation with a newly drawn one.
 func TestPicture(t *testing.T) {
 	text, err := os.ReadFile("../../docs/benchmarks-method.md")
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package dash measures what open dashboards cost: a worker, the wire, and the memory of their server. It has nothing but tests; the
-// README of bench says how to run them.
+// Package dash measures the cost of open dashboards: for a worker, in bytes sent, and in memory of their server. It contains only
+// tests; see the README of bench for how to run them.
 package dash

@@ -30,10 +30,11 @@ type args struct {
 
 var noop = job.Define[args]("noop")
 
-// BenchmarkDashboards has a worker run 10,000 jobs a second, enqueued meanwhile, without and with 50 open dashboards that are
-// read over HTTP in the same process: ten of each of five pages. One round is some seconds without them and as long with them.
+// BenchmarkDashboards has a worker run 10,000 jobs a second, which are enqueued at the same time, without and with 50 open
+// dashboards that are read over HTTP in the same process: ten of each of five pages. One round is some seconds without them and
+// as long with them.
 func BenchmarkDashboards(b *testing.B) {
-	phase := 3 * time.Second // some updates, of which there is one a second
+	phase := 3 * time.Second // several updates, which are sent every second
 	if os.Getenv("MEANWHILE_BENCH_JOBS") == "full" {
 		phase = 20 * time.Second
 	}
@@ -53,7 +54,7 @@ func BenchmarkDashboards(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// run returns how many jobs were completed a second, and how many updates the dashboards received.
+// run returns how many jobs per second were completed, and how many updates the dashboards received.
 func run(b *testing.B, phase time.Duration, readers int) (perSecond float64, updates int64) {
 	b.Helper()
 	store, err := sqlite.Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "jobs.db"))
@@ -78,7 +79,7 @@ func run(b *testing.B, phase time.Duration, readers int) (perSecond float64, upd
 				return read(ctx, server.URL+pages[i%len(pages)], &received)
 			}, meanwhile.InBackground())
 		}
-		if err := meanwhile.Sleep(ctx, phase/5); err != nil { // until all are there
+		if err := meanwhile.Sleep(ctx, phase/5); err != nil { // until all dashboards are open
 			return err
 		}
 		before, seen, begun := done.Load(), received.Load(), time.Now()
@@ -98,7 +99,7 @@ func run(b *testing.B, phase time.Duration, readers int) (perSecond float64, upd
 	return perSecond, updates
 }
 
-// feed enqueues jobs at the rate, a hundredth of a second's at once.
+// feed enqueues jobs at the rate, those of a hundredth of a second at a time.
 func feed(ctx context.Context, store job.Store) error {
 	for n, begun := 0, time.Now(); ; {
 		want := int(time.Since(begun).Seconds() * rate)
@@ -121,7 +122,7 @@ func feed(ctx context.Context, store job.Store) error {
 	}
 }
 
-// read shows a live page, as a browser does, and counts its updates.
+// read opens a live page, as a browser does, and counts its updates.
 func read(ctx context.Context, url string, received *atomic.Int64) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// BenchmarkWire has a worker run 100 jobs a second of ten kinds in ten queues, and counts the bytes that a browser receives for a live page of
-// which nothing but digits change: for ten seconds after the first update, with -short for one, and compressed only.
+// BenchmarkWire has a worker run 100 jobs a second of ten kinds in ten queues, and counts the bytes that a browser receives for a live page on
+// which only digits change: for ten seconds after the first update; with -short for one second, and only compressed.
 func BenchmarkWire(b *testing.B) {
 	d, encodings := 10*time.Second, []string{"identity", "gzip"}
 	if testing.Short() {
@@ -92,7 +92,7 @@ func tenQueues(ctx context.Context, store job.Store) error {
 	return job.NewWorker(store, job.Config{Queues: queues, Concurrency: 100, Logger: slog.New(slog.DiscardHandler)}, handlers...).Run(ctx)
 }
 
-// stream opens a live page on a connection of its own.
+// stream opens a live page on a new connection.
 func stream(address, path, encoding string) (net.Conn, error) {
 	conn, err := net.DialTimeout("tcp", address, 10*time.Second)
 	if err != nil {
@@ -102,7 +102,7 @@ func stream(address, path, encoding string) (net.Conn, error) {
 	return conn, err
 }
 
-// received counts the bytes that come for a while after the first update.
+// received counts the bytes that arrive within d after the first update.
 func received(ctx context.Context, address, path, encoding string, d time.Duration) (n int, err error) {
 	conn, err := stream(address, path, encoding)
 	if err != nil {
@@ -126,9 +126,8 @@ func received(ctx context.Context, address, path, encoding string, d time.Durati
 }
 
 // BenchmarkStreams opens 5,000 streams of a live page to "meanwhile serve" in a process of its own, on SQLite, whose queues change each second,
-// and measures how much more of the machine's memory that process has while they are open and after they have left. With
-// MEANWHILE_BENCH_JOBS=full they stay for a minute, and what is left is measured five minutes later: an idle program collects its garbage
-// every two minutes.
+// and measures how much more memory that process uses while they are open and after they have been closed. With MEANWHILE_BENCH_JOBS=full they
+// stay for a minute, and the memory that remains is measured five minutes later: an idle program collects its garbage every two minutes.
 func BenchmarkStreams(b *testing.B) {
 	const streams = 5000
 	stay, leave := 5*time.Second, 5*time.Second
@@ -148,7 +147,7 @@ func BenchmarkStreams(b *testing.B) {
 	var served int
 	for b.Loop() {
 		address, memory := serve(b, program)
-		closeAll, _ := manyStreams(b, address, 20) // what the first ones make stays
+		closeAll, _ := manyStreams(b, address, 20) // memory that the first streams allocate stays
 		closeAll()
 		time.Sleep(3 * time.Second)
 		before := memory()
@@ -170,7 +169,7 @@ func BenchmarkStreams(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// serve starts a server, and returns its address and what reads how many megabytes of the machine's memory it has.
+// serve starts a server, and returns its address and a function that returns how many megabytes of memory it uses.
 func serve(b *testing.B, program string) (address string, memory func() float64) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -219,7 +218,7 @@ func enqueue(b *testing.B, address string) {
 	}
 }
 
-// manyStreams opens streams whose updates are read, waits until each has an answer, and returns how many were not refused.
+// manyStreams opens streams and reads their updates. It waits until each has an answer, and returns how many were not refused.
 func manyStreams(b *testing.B, address string, n int) (closeAll func(), served int) {
 	var open []net.Conn
 	for range n {

@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// BenchmarkActions measures actions on every job of a kind: a million of them, queued a moment before, so that PostgreSQL has no
+// BenchmarkActions measures actions on every job of a kind: a million jobs that have just been queued, so that PostgreSQL has no
 // statistics of them yet.
 func BenchmarkActions(b *testing.B) {
 	n := size(1_000_000, 3000)

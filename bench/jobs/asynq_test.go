@@ -17,13 +17,13 @@ var asynqRedis = []peer{{"asynq", "redis", openAsynq}}
 
 const asynqKind = "noop"
 
-// asynqQueue is asynq at its defaults, but for the number of jobs at once, and for how often an idle server asks.
+// asynqQueue is asynq with its defaults, except for the number of concurrent jobs and the polling interval of an idle server.
 type asynqQueue struct {
 	at        asynq.RedisConnOpt
 	client    *asynq.Client
 	inspector *asynq.Inspector
 	atOnce    int
-	before    int // processed before the worker began
+	before    int // jobs processed before the worker started
 	ran       atomic.Int64
 }
 
@@ -46,7 +46,7 @@ func (q *asynqQueue) add(ctx context.Context, a args, opts ...asynq.Option) erro
 
 func (q *asynqQueue) enqueue(ctx context.Context, a args) error { return q.add(ctx, a) }
 
-// bulk enqueues one by one from 16 goroutines: there is no call for many.
+// bulk enqueues one by one from 16 goroutines: asynq has no bulk call.
 func (q *asynqQueue) bulk(ctx context.Context, n int, p place) error {
 	opts := map[place][]asynq.Option{elsewhere: {asynq.Queue("elsewhere")}, later: {asynq.ProcessIn(24 * time.Hour)}}[p]
 	return q.all(n, func(i int) error { return q.add(ctx, args{N: i}, opts...) })
@@ -72,7 +72,7 @@ func (q *asynqQueue) all(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// past has a worker of its own run the jobs, which are kept for a day, as ours are.
+// past runs the jobs with a worker of its own. They are kept for a day, as ours are.
 func (q *asynqQueue) past(ctx context.Context, n int) error {
 	err := q.all(n, func(i int) error {
 		return q.add(ctx, args{N: i}, asynq.Queue("past"), asynq.Retention(24*time.Hour))
@@ -119,7 +119,7 @@ func (q *asynqQueue) work(_ context.Context, h handler) (stop func() error, err 
 	})
 }
 
-// processed returns how many jobs the server says were run; of a queue that nothing was enqueued to yet, none.
+// processed returns how many jobs the server reports as run, or 0 if nothing was enqueued in the queue yet.
 func (q *asynqQueue) processed() (int, error) {
 	queues, err := q.inspector.Queues()
 	if err != nil || !slices.Contains(queues, "default") {

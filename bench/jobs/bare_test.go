@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// bare are our stores without a worker: what claiming and settling cost when nothing else is done.
+// bare are our stores without a worker: they show the cost of claiming and settling alone.
 var bare = []peer{
 	{lib + "-store", "postgres", openBare(openPostgres)},
 	{lib + "-store", "sqlite", openBare(openSQLite)},
@@ -31,7 +31,7 @@ func openBare(store func(context.Context, string) (job.Store, error)) func(conte
 	}
 }
 
-// work has two goroutines claim 500 jobs after the other, call the handler, and settle them.
+// work has two goroutines repeatedly claim 500 jobs, call the handler, and settle them.
 func (q bareQueue) work(ctx context.Context, h handler) (func() error, error) {
 	q.before, _ = q.completed(ctx, job.DefaultQueue)
 	q.ran.Store(0)

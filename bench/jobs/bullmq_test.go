@@ -14,7 +14,7 @@ import (
 // bullmqVariable names the folder of npm install --prefix FOLDER bullmq@5.
 const bullmqVariable = "MEANWHILE_BULLMQ"
 
-// BenchmarkBullMQ is Bulk and Drain of BullMQ, by a program of Node: 50,000 jobs, with a worker of 1,000 at once.
+// BenchmarkBullMQ runs Bulk and Drain for BullMQ in a Node program: 50,000 jobs, with a worker that runs 1,000 at once.
 func BenchmarkBullMQ(b *testing.B) {
 	folder := os.Getenv(bullmqVariable)
 	if folder == "" {

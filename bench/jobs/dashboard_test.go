@@ -13,9 +13,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// BenchmarkDashboardPages measures the server's time for every page of the dashboard and for the first update of every live one, over a
-// million jobs, see fillOperated. Each request meets a dashboard that has just been started and has read nothing yet, which is the worst case.
-// Figures of a name are those of all its addresses, each requested twenty times.
+// BenchmarkDashboardPages measures the server's time for every page of the dashboard and for the first update of every live one, with a
+// million jobs, see fillOperated. Each request is the first one of a new dashboard, which has not read anything yet: the worst case. The
+// figures of a name are those of all its addresses, each requested twenty times.
 func BenchmarkDashboardPages(b *testing.B) {
 	for _, store := range []string{"postgres", "sqlite"} {
 		b.Run("store="+store, func(b *testing.B) {
@@ -37,11 +37,11 @@ func BenchmarkDashboardPages(b *testing.B) {
 	}
 }
 
-// A webPage is one of the dashboard, by one or more addresses that cost about the same.
+// A webPage is a page of the dashboard, with one or more addresses that cost about the same.
 type webPage struct {
 	name  string
 	paths []string
-	live  bool // the first update of the page is measured instead
+	live  bool // measure the first update of the page instead
 }
 
 func (p webPage) measure(b *testing.B, s job.Store) {
@@ -83,7 +83,7 @@ func (p webPage) request(ctx context.Context, h http.Handler, path string) (time
 	return took, nil
 }
 
-// A reader leaves a live page after its first update.
+// A reader closes a live page after its first update.
 type reader struct {
 	*httptest.ResponseRecorder
 	leave func()
@@ -94,7 +94,7 @@ func (r *reader) Flush() {
 	r.leave()
 }
 
-// pages are those of the dashboard with the filters and orders that it offers.
+// pages returns the pages of the dashboard, with the filters and orders that it offers.
 func (o *operated) pages() []webPage {
 	jobs := func(pairs ...string) string {
 		q := url.Values{}

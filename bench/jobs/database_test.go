@@ -18,7 +18,7 @@ import (
 
 var databases atomic.Int64
 
-// newDatabase makes a database that is removed at the end, and returns its URL or path.
+// newDatabase creates a database that is removed at the end, and returns its URL or path.
 func newDatabase(tb testing.TB, store string) string {
 	tb.Helper()
 	switch store {
@@ -64,7 +64,7 @@ func execPostgres(url string, statements ...string) error {
 	return nil
 }
 
-// rest lets the database do what it would do in time anyhow: so it does not do it while one library is measured.
+// rest runs the maintenance that the database would otherwise run on its own, perhaps while one library is measured.
 func rest(tb testing.TB, store, where string) {
 	tb.Helper()
 	if store != "postgres" || size(1, 0) == 0 {
@@ -75,7 +75,7 @@ func rest(tb testing.TB, store, where string) {
 	}
 }
 
-// look opens a snapshot of the database and keeps it open until the end, as a forgotten transaction does.
+// look opens a snapshot of the database and keeps it open until the end, like a forgotten transaction.
 func look(tb testing.TB, store, where string) {
 	tb.Helper()
 	driver := map[string]string{"postgres": "pgx", "sqlite": "sqlite"}[store]

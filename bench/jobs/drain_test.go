@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// BenchmarkDrain runs jobs that do nothing and are all there, 1,000 at a time, until the database says that the last has
-// completed.
+// BenchmarkDrain runs jobs that do nothing and have all been enqueued before, 1,000 at a time, until the database reports that
+// the last has completed.
 func BenchmarkDrain(b *testing.B) {
 	n := size(50_000, 500)
 	eachOf(b, append(bare, peers...), func(b *testing.B, p peer) {
@@ -36,8 +36,8 @@ func drain(b *testing.B, q queue, store, where string, n int) time.Duration {
 	return took
 }
 
-// BenchmarkCrowded is BenchmarkDrain in a database that has a million finished jobs, a million queued in another queue, and
-// a million scheduled in the same queue. The slowdown compares with an empty database in the same run.
+// BenchmarkCrowded is BenchmarkDrain in a database that has a million finished jobs, a million jobs in another queue, and a
+// million scheduled jobs in the same queue. The slowdown is relative to an empty database in the same run.
 func BenchmarkCrowded(b *testing.B) {
 	n, others := size(50_000, 200), size(1_000_000, 200)
 	each(b, func(b *testing.B, p peer) {
@@ -59,13 +59,14 @@ func BenchmarkCrowded(b *testing.B) {
 	})
 }
 
-// BenchmarkSnapshot enqueues and runs jobs at once, 1,000 at a time, while a transaction that was opened before keeps the
-// database from forgetting them. The slowdown compares with the same without it; last-jobs/s is the rate of the last fifth.
+// BenchmarkSnapshot enqueues and runs jobs at the same time, 1,000 at a time, while a transaction that was opened before keeps
+// the database from removing dead rows. The slowdown is relative to the same without that transaction; last-jobs/s is the rate of
+// the last fifth.
 func BenchmarkSnapshot(b *testing.B) {
 	n := size(200_000, 500)
 	each(b, func(b *testing.B, p peer) {
 		if p.store == "redis" {
-			b.Skip("Redis has no transactions that keep it from forgetting")
+			b.Skip("Redis has no transactions that keep old data")
 		}
 		var free, held, last time.Duration
 		for b.Loop() {
@@ -86,8 +87,8 @@ func BenchmarkSnapshot(b *testing.B) {
 	})
 }
 
-// churn runs n jobs while they are enqueued, a thousand at once and five thousand ahead at most. It returns how long that
-// took, and how long the last fifth of it.
+// churn runs n jobs while they are enqueued, a thousand at once and at most five thousand ahead. It returns the time of all, and
+// of the last fifth.
 func churn(b *testing.B, q queue, n int) (took, last time.Duration) {
 	b.Helper()
 	ctx := b.Context()

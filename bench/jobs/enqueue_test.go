@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// BenchmarkEnqueue has callers enqueue one job after the other, each durable on return.
+// BenchmarkEnqueue has callers enqueue one job after the other, each of which is durable when the call returns.
 func BenchmarkEnqueue(b *testing.B) {
 	for _, callers := range []int{1, 16, 256} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -57,7 +57,7 @@ func enqueueFor(b *testing.B, q queue, callers int, d time.Duration) []time.Dura
 	return slices.Concat(calls...)
 }
 
-// BenchmarkBulk enqueues many jobs by the fastest call for many that the library has.
+// BenchmarkBulk enqueues many jobs by the fastest bulk call of the library.
 func BenchmarkBulk(b *testing.B) {
 	n := size(100_000, 500)
 	each(b, func(b *testing.B, p peer) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// BenchmarkLatency enqueues 100 jobs per second and measures the time from the call to the start of the handler, so the
-// commit is in it. On PostgreSQL the jobs come from another client than the worker's, as from another process.
+// BenchmarkLatency enqueues 100 jobs per second and measures the time from the call to the start of the handler, so it includes
+// the commit. On PostgreSQL the jobs are enqueued by another client than the worker's, as from another process.
 func BenchmarkLatency(b *testing.B) {
 	n := size(1000, 20)
 	each(b, func(b *testing.B, p peer) {
@@ -30,7 +30,7 @@ func BenchmarkLatency(b *testing.B) {
 	})
 }
 
-// trickle returns how long each of n jobs waited for its start. They come every 10 ms on average, at random.
+// trickle returns how long each of n jobs waited for its start. They are enqueued at random, every 10 ms on average.
 func trickle(b *testing.B, from, to queue, n int) []time.Duration {
 	b.Helper()
 	ctx := b.Context()
@@ -46,7 +46,7 @@ func trickle(b *testing.B, from, to queue, n int) []time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	time.Sleep(300 * time.Millisecond) // until the worker waits for jobs
+	time.Sleep(300 * time.Millisecond) // until the worker is waiting for jobs
 	for i := range n {
 		time.Sleep(rand.N(20 * time.Millisecond))
 		err = errors.Join(err, from.enqueue(ctx, args{N: i, At: time.Now().UnixNano()}))

@@ -9,14 +9,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A limited is a way in which jobs are limited while they are claimed and settled.
+// A limited is a kind of limits on the jobs that are claimed and settled.
 type limited struct {
 	name   string
 	limits job.Limits
-	keys   int // among which the jobs are shared out; zero for jobs without a key
+	keys   int // number of keys of the jobs; zero for jobs without a key
 }
 
-// BenchmarkLimits claims and settles jobs of which limits hold none back for long, beside the same without limits, in turn: the store alone.
+// BenchmarkLimits claims and settles jobs whose limits hold back none for long, and in turn the same without limits, in the store without a
+// worker.
 func BenchmarkLimits(b *testing.B) {
 	n, rounds := size(50_000, 400), size(3, 1)
 	room := job.Limits{Running: job.MaxLimit}
@@ -85,7 +86,7 @@ func insertWithKeys(b *testing.B, store job.Store, n int, key func(i int) string
 	}
 }
 
-// BenchmarkFullKeys claims single jobs of new keys beside 100,000 keys that have as many jobs running as they may, and one more that waits.
+// BenchmarkFullKeys claims single jobs of new keys while each of 100,000 other keys is at capacity and has one more job waiting.
 func BenchmarkFullKeys(b *testing.B) {
 	keys, claims := size(100_000, 200), size(1000, 20)
 	eachOf(b, bare, func(b *testing.B, p peer) {
@@ -101,8 +102,8 @@ func BenchmarkFullKeys(b *testing.B) {
 				left -= len(claimSome(b, store, 1000))
 			}
 			insertWithKeys(b, store, keys, func(i int) string { return fmt.Sprint("full ", i) })
-			if got := claimSome(b, store, 10); len(got) > 0 { // the store finds out that they are full
-				b.Fatalf("%d jobs of full keys were claimed", len(got))
+			if got := claimSome(b, store, 10); len(got) > 0 { // the store detects that they are at capacity
+				b.Fatalf("%d jobs of keys at capacity were claimed", len(got))
 			}
 			rest(b, p.store, where)
 			took = append(took, startsOf(b, store, claims)...)
@@ -112,7 +113,7 @@ func BenchmarkFullKeys(b *testing.B) {
 	})
 }
 
-// BenchmarkNewKey claims single jobs of new keys beside a million jobs of one key, all of which may run.
+// BenchmarkNewKey claims single jobs of new keys while another key has a million jobs, all of which may run.
 func BenchmarkNewKey(b *testing.B) {
 	n, claims := size(1_000_000, 1000), size(1000, 20)
 	eachOf(b, bare, func(b *testing.B, p peer) {
@@ -132,7 +133,7 @@ func BenchmarkNewKey(b *testing.B) {
 	})
 }
 
-// startsOf returns how long it takes from the insert of a job of a new key until it is claimed, by claims of up to ten.
+// startsOf returns how long it takes from the insert of a job with a new key until it is claimed, by claims of up to ten jobs.
 func startsOf(b *testing.B, store job.Store, n int) (took []time.Duration) {
 	b.Helper()
 	for i := range n {

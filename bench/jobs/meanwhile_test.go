@@ -39,11 +39,11 @@ func open(store func(context.Context, string) (job.Store, error)) func(context.C
 
 var noop = job.Define[args]("noop")
 
-// ourQueue is package job on any of its stores, at its defaults.
+// ourQueue is package job on any of its stores, with its defaults.
 type ourQueue struct {
 	store  job.Store
 	atOnce int
-	before int64 // jobs completed before the worker began
+	before int64 // jobs completed before the worker started
 	ran    atomic.Int64
 }
 
@@ -69,7 +69,7 @@ func (q *ourQueue) bulkWith(ctx context.Context, n int, opts ...job.EnqueueOptio
 	return err
 }
 
-// past has a worker of its own run the jobs: so they are as it leaves them.
+// past runs the jobs with a worker of its own, so that they are as a worker leaves them.
 func (q *ourQueue) past(ctx context.Context, n int) error {
 	const queue = "past"
 	if err := q.bulkWith(ctx, n, job.Queue(queue)); err != nil {
@@ -97,7 +97,7 @@ func (q *ourQueue) work(ctx context.Context, h handler) (func() error, error) {
 	return start(ctx, job.NewWorker(q.store, job.Config{Concurrency: q.atOnce}, handler)), nil
 }
 
-// start runs a worker. What it returns stops it and waits for it.
+// start starts a worker. stop stops it and waits for it.
 func start(ctx context.Context, w *job.Worker) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// BenchmarkMemory measures what a running job takes that waits, in a process of its own for each library: what the heap and
-// the stacks have in use after a collection, less what they had before the worker began.
+// BenchmarkMemory measures the memory of a running job that waits, in a process of its own for each library: the heap and stacks
+// in use after a garbage collection, minus those before the worker started.
 func BenchmarkMemory(b *testing.B) {
 	n := size(10_000, 100)
 	each(b, func(b *testing.B, p peer) {
@@ -58,7 +58,7 @@ func BenchmarkMemory(b *testing.B) {
 	})
 }
 
-// memoryChild runs the jobs of a database, prints the bytes that each takes, and returns without waiting for them.
+// memoryChild runs the jobs of a database, prints the bytes that each uses, and returns without waiting for them.
 func memoryChild(spec string) error {
 	var lib, store, where string
 	var n int

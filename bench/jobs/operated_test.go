@@ -12,14 +12,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Names among those that fillOperated uses.
+// Names that fillOperated uses.
 const (
-	common = "kind-1" // of one job in thirty
-	rare   = "rare"   // of one in ten thousand
+	common = "kind-1" // the kind of one job in thirty
+	rare   = "rare"   // the kind of one job in ten thousand
 	keyed  = "keyed"  // the queue whose jobs have limit keys
 )
 
-// operated is what there is to look at in a store that has been in use for a week.
+// operated has the jobs to look up in a store that has been in use for a week.
 type operated struct {
 	random         *rand.Rand
 	example        map[job.State]*job.Job
@@ -27,9 +27,10 @@ type operated struct {
 	key, metaID    string
 }
 
-// fillOperated fills a store as a week of use leaves it, or with few jobs and little of the statistics to see that it runs: of n jobs of 31 kinds in 11 queues 60 % are completed, 5 % canceled, 10 % discarded,
-// 5 % wait for another attempt, 5 % for their time and 15 % for a worker, and up to 2,000 run. Those that failed have up to three errors, one
-// in ten with a stack. There are limits, three workers with stats of a week, 20 crons and 5,000 entries of the audit log.
+// fillOperated fills a store as a week of use leaves it, or with few jobs and few statistics to test that it works: of n jobs of 31 kinds in 11
+// queues, 60 % are completed, 5 % canceled, 10 % discarded, 5 % wait for another attempt, 5 % for their time and 15 % for a worker, and up to 2,000
+// run. Those that failed have up to three errors, one in ten with a stack. There are limits, three workers with stats of a week, 20 crons and 5,000
+// entries of the audit log.
 func fillOperated(ctx context.Context, s job.Store, n int) (*operated, error) {
 	o := &operated{random: rand.New(rand.NewPCG(1, 2)), example: map[job.State]*job.Job{}}
 	if err := s.SetLimits(ctx, keyed, job.Limits{Running: 100, EachKey: job.KeyLimits{Running: 2}}); err != nil {
@@ -37,7 +38,7 @@ func fillOperated(ctx context.Context, s job.Store, n int) (*operated, error) {
 	}
 	const part = 10_000
 	begun := time.Now().Add(-7 * 24 * time.Hour)
-	var waiting []*job.Job // which no claim is to find before the end
+	var waiting []*job.Job // no claim may find these before the end
 	for from := 0; from < n; from += part {
 		var jobs []*job.Job
 		become := map[job.ID]job.State{}
@@ -115,14 +116,14 @@ func (o *operated) newJob(i int, at time.Time) (*job.Job, job.State, error) {
 	return j, state, nil
 }
 
-// idAt makes an ID of a job that was made at t.
+// idAt returns an ID of a job that was created at t.
 func idAt(t time.Time, random *rand.Rand) (id job.ID) {
 	binary.BigEndian.PutUint64(id[:8], uint64(t.UnixMilli())<<16|7<<12|uint64(random.IntN(4096)))
 	binary.BigEndian.PutUint64(id[8:], random.Uint64()>>2|1<<63)
 	return id
 }
 
-// note keeps jobs that pages are asked for.
+// note records jobs that the pages ask for.
 func (o *operated) note(j *job.Job, state job.State, i, n int) {
 	o.example[state] = j
 	switch i {
@@ -133,7 +134,7 @@ func (o *operated) note(j *job.Job, state job.State, i, n int) {
 	}
 }
 
-// work inserts jobs, claims them and settles them as they are to become.
+// work inserts jobs, claims them and settles them in the states of become.
 func (o *operated) work(ctx context.Context, s job.Store, jobs []*job.Job, become map[job.ID]job.State) error {
 	if _, err := s.Insert(ctx, jobs...); err != nil {
 		return err
@@ -170,7 +171,7 @@ func claimOperated(ctx context.Context, s job.Store, session job.Session, n int,
 	return got.Jobs, err
 }
 
-// run sets what an attempt leaves.
+// run sets the fields that an attempt sets.
 func (o *operated) run(j *job.Job, state job.State) {
 	switch state {
 	case job.Completed:
@@ -205,7 +206,7 @@ func (o *operated) errorText() string {
 	}[o.random.IntN(5)]
 }
 
-// surround adds what there is beside jobs.
+// surround adds the data of a store besides jobs.
 func (o *operated) surround(ctx context.Context, s job.Store) error {
 	now := time.Now().UTC().Truncate(time.Minute)
 	for w := range 3 {
@@ -239,7 +240,7 @@ func (o *operated) surround(ctx context.Context, s job.Store) error {
 			return err
 		}
 	}
-	if _, err := s.Prune(ctx, nil, 1); err != nil { // which adds up what is older than two hours
+	if _, err := s.Prune(ctx, nil, 1); err != nil { // adds up stats that are older than two hours
 		return err
 	}
 	for c := range 20 {
@@ -259,7 +260,7 @@ func (o *operated) surround(ctx context.Context, s job.Store) error {
 	return s.Audit(ctx, entries...)
 }
 
-// stats are what a worker did in a minute: with the jobs of each kind, and of each queue.
+// stats returns what a worker did in a minute, by kind and by queue.
 func (o *operated) stats(at time.Time, worker string) (rows []job.Stat) {
 	for k := range 30 {
 		row := job.Stat{Minute: at, Worker: worker, Queue: fmt.Sprint("queue-", k%10), Kind: fmt.Sprint("kind-", k), Completed: 6, Retried: 1, Discarded: 1}

@@ -15,18 +15,18 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A page is something that a dashboard asks for.
+// A page is a query of a dashboard.
 type page struct {
 	name string
 	load func(ctx context.Context) error
 }
 
-// BenchmarkPages measures counts and lists of 50 jobs with ten million finished jobs on PostgreSQL: 50 kinds in 10 queues,
-// one in 20 discarded. Each figure is the median of ten. The jobs are made by a statement.
+// BenchmarkPages measures counts and lists of 50 jobs with ten million finished jobs on PostgreSQL: 50 kinds in 10 queues, one in
+// 20 discarded. Each figure is the median of ten. The jobs are inserted by an SQL statement.
 func BenchmarkPages(b *testing.B) {
 	n := size(10_000_000, 1000)
 	for _, p := range peers {
-		if p.store != "postgres" || p.lib == "river-tuned" { // tuning does not change it
+		if p.store != "postgres" || p.lib == "river-tuned" { // tuning does not affect it
 			continue
 		}
 		b.Run("store=postgres/lib="+p.lib, func(b *testing.B) {
@@ -70,7 +70,7 @@ var (
 	riverArchive string
 )
 
-// pagesOf returns the pages, and the statements that fill the archive.
+// pagesOf returns the pages, and the SQL that fills the archive.
 func pagesOf(b *testing.B, q queue) ([]page, string) {
 	b.Helper()
 	switch q := q.(type) {
@@ -116,7 +116,7 @@ func riverPages(client *river.Client[pgx.Tx]) []page {
 	discarded := river.NewJobListParams().States(rivertype.JobStateDiscarded)
 	byTime := discarded.OrderBy(river.JobListOrderByTime, river.SortOrderDesc)
 	return []page{
-		{"counts", func(ctx context.Context) error { // as its own dashboard does
+		{"counts", func(ctx context.Context) error { // the query of its own dashboard
 			_, err := client.Driver().GetExecutor().JobCountByAllStates(ctx, &riverdriver.JobCountByAllStatesParams{})
 			return err
 		}},

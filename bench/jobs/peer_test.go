@@ -15,22 +15,22 @@ import (
 
 // A peer is a library on a store.
 type peer struct {
-	lib   string // as it is called in the names of benchmarks
+	lib   string // its name in the names of benchmarks
 	store string // postgres, sqlite or redis
 	open  func(ctx context.Context, where string, atOnce int) (queue, error)
 }
 
-// A queue is what a library offers on one database, with a worker that runs atOnce jobs at once.
+// A queue is a library on one database, with a worker that runs atOnce jobs at once.
 type queue interface {
 	// enqueue adds a job that is durable when it returns.
 	enqueue(ctx context.Context, a args) error
-	// bulk adds n jobs by the fastest call for many.
+	// bulk adds n jobs by the fastest bulk call.
 	bulk(ctx context.Context, n int, p place) error
 	// past adds n finished jobs.
 	past(ctx context.Context, n int) error
-	// work starts the worker. What it returns stops it.
+	// work starts the worker. stop stops it.
 	work(ctx context.Context, h handler) (stop func() error, err error)
-	// finished waits until the worker has run n jobs, and the database says so.
+	// finished waits until the worker has run n jobs, and the database has them as finished.
 	finished(ctx context.Context, n int) error
 	close()
 }
@@ -46,19 +46,19 @@ type handler func(ctx context.Context, a args) error
 
 func nothing(context.Context, args) error { return nil }
 
-// A place is where jobs are put in bulk.
+// A place is where bulk puts jobs.
 type place int
 
 const (
-	here      place = iota // where the worker takes them
+	here      place = iota // in the queue of the worker
 	elsewhere              // in a queue that has no worker
 	later                  // in the worker's queue, due in a day
 )
 
-// peers are others in the program that riversqlite_test.go is built into.
+// peers are the libraries to measure. The program that riversqlite_test.go is built into has others.
 var peers = slices.Concat(ours, riverPostgres, asynqRedis)
 
-// each runs a benchmark for all peers.
+// each runs a benchmark for each peer.
 func each(b *testing.B, f func(b *testing.B, p peer)) { eachOf(b, peers, f) }
 
 func eachOf(b *testing.B, peers []peer, f func(b *testing.B, p peer)) {
@@ -93,7 +93,7 @@ func (p peer) openAt(tb testing.TB, where string, atOnce int) queue {
 	return q
 }
 
-// size is full for a real measurement; few is enough to see that it runs.
+// size returns full for a real measurement, or few to test that it works.
 func size(full, few int) int {
 	if os.Getenv("MEANWHILE_BENCH_JOBS") == "full" {
 		return full
@@ -101,7 +101,7 @@ func size(full, few int) int {
 	return few
 }
 
-// run has a worker run n jobs that are there, and returns how long it took.
+// run starts a worker for n jobs that are already enqueued, and returns how long it ran them.
 func run(ctx context.Context, q queue, n int, h handler) (time.Duration, error) {
 	began := time.Now()
 	stop, err := q.work(ctx, h)
@@ -113,8 +113,8 @@ func run(ctx context.Context, q queue, n int, h handler) (time.Duration, error) 
 	return took, errors.Join(err, stop())
 }
 
-// TestPeers holds each library to what the benchmarks take for granted: every job is run once with its args, no more at once
-// than asked for, and what is scheduled or elsewhere is left alone.
+// TestPeers tests what the benchmarks assume of each library: every job is run once with its args, no more jobs run at once than
+// requested, and scheduled jobs and jobs in other queues are not run.
 func TestPeers(t *testing.T) {
 	const n, atOnce = 200, 20
 	for _, p := range append(bare, peers...) {
@@ -166,7 +166,7 @@ func perSecond(n int, d time.Duration) float64 { return float64(n) / d.Seconds()
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// in waits until done reports true.
+// in waits until done returns true.
 func in(ctx context.Context, done func() (bool, error)) error {
 	for wait := 200 * time.Microsecond; ; wait = min(2*wait, 2*time.Millisecond) {
 		if ok, err := done(); ok || err != nil {

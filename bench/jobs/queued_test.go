@@ -16,7 +16,7 @@ import (
 
 var usedMemory = regexp.MustCompile(`used_memory:(\d+)`)
 
-// BenchmarkQueuedMemory reports what a queued job with 100 bytes of args takes of the memory of a Redis server.
+// BenchmarkQueuedMemory reports the memory of a Redis server that a queued job with 100 bytes of args uses.
 func BenchmarkQueuedMemory(b *testing.B) {
 	n := size(100_000, 1000)
 	each(b, func(b *testing.B, p peer) {
@@ -32,7 +32,7 @@ func BenchmarkQueuedMemory(b *testing.B) {
 		var sum float64
 		for b.Loop() {
 			q, where := p.fresh(b, 1)
-			if err := fill(b, q, 0, 16); err != nil { // what there is one of
+			if err := fill(b, q, 0, 16); err != nil { // creates the keys that exist only once
 				b.Fatal(err)
 			}
 			before := used(where)
@@ -46,7 +46,7 @@ func BenchmarkQueuedMemory(b *testing.B) {
 	})
 }
 
-// fill enqueues n jobs whose args have 100 bytes, one by one from 16 goroutines.
+// fill enqueues n jobs with 100 bytes of args each, one by one from 16 goroutines.
 func fill(b *testing.B, q queue, from, n int) error {
 	b.Helper()
 	errs := make([]error, 16)
@@ -64,17 +64,17 @@ func fill(b *testing.B, q queue, from, n int) error {
 
 func hundredBytes(n int) args {
 	a := args{N: n, At: time.Now().UnixNano(), Text: "x"}
-	text, _ := json.Marshal(a) // numbers and letters
+	text, _ := json.Marshal(a) // numbers and letters cannot fail
 	a.Text = strings.Repeat("x", 101-len(text))
 	return a
 }
 
-// BenchmarkKeys is BenchmarkDrain of jobs that have a thousand limit keys, beside jobs without any: no limit is reached.
+// BenchmarkKeys is BenchmarkDrain for jobs that have a thousand limit keys, compared with jobs without any: no limit is reached.
 func BenchmarkKeys(b *testing.B) {
 	n, keys := size(50_000, 200), size(1000, 10)
 	eachOf(b, ours, func(b *testing.B, p peer) {
 		if p.store != "redis" {
-			b.Skip("the bar is that of Redis")
+			b.Skip("the bar is for Redis only")
 		}
 		var without, with time.Duration
 		for b.Loop() {

@@ -17,12 +17,12 @@ type riverArgs args
 
 func (riverArgs) Kind() string { return "noop" }
 
-// riverQueue is River on any of its drivers, at its defaults or tuned: the fetch settings are near those of River's own
-// benchmark, which are said there to be much better than the defaults.
+// riverQueue is River on any of its drivers, with its defaults or tuned: then the fetch settings are near those of River's own
+// benchmark, which says that they are much better than the defaults.
 type riverQueue[T any] struct {
 	client   *river.Client[T]
 	tuned    bool
-	fast     func(ctx context.Context, jobs []river.InsertManyParams) error // when tuned
+	fast     func(ctx context.Context, jobs []river.InsertManyParams) error // bulk insert when tuned
 	handler  atomic.Pointer[handler]
 	complete atomic.Int64
 	exec     func(ctx context.Context, statement string, values ...any) error
@@ -61,7 +61,8 @@ func (q *riverQueue[T]) enqueue(ctx context.Context, a args) error {
 	return err
 }
 
-// riverBulk jobs are inserted at once, as in River's own benchmark. Tuned, it is all of a measurement, which is fastest.
+// riverBulk jobs are inserted by one call, as in River's own benchmark. Tuned, one call inserts all jobs of a measurement, which
+// is fastest.
 const riverBulk, riverBulkTuned = 5000, 100_000
 
 func (q *riverQueue[T]) bulk(ctx context.Context, n int, p place) error {
@@ -101,7 +102,7 @@ func (q *riverQueue[T]) past(ctx context.Context, n int) error { return q.exec(c
 func (q *riverQueue[T]) work(ctx context.Context, h handler) (func() error, error) {
 	q.handler.Store(&h)
 	q.complete.Store(0)
-	// The events are sent when the database has been told. Room for all keeps River from leaving any out.
+	// The events are sent after the database has been updated. The buffer has space for all, so that River drops none.
 	events, cancel := q.client.SubscribeConfig(&river.SubscribeConfig{
 		ChanSize: 75_000,
 		Kinds:    []river.EventKind{river.EventKindJobCompleted, river.EventKindJobFailed},

@@ -25,7 +25,7 @@ func openRiverPostgres(tuned bool) func(context.Context, string, int) (queue, er
 			return nil, err
 		}
 		if tuned {
-			config.MaxConns = 20 // fastest for 16 callers; the default is 4 on two cores
+			config.MaxConns = 20 // the fastest setting for 16 callers; the default is 4 on two cores
 		}
 		pool, err := pgxpool.NewWithConfig(ctx, config)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 )
 
-// This program has no other libraries.
+// This program contains no other libraries.
 func init() {
 	peers = []peer{{"river", "sqlite", openRiverSQLite(false)}, {"river-tuned", "sqlite", openRiverSQLite(true)}}
 	bare = nil
@@ -22,12 +22,12 @@ var riverSQLitePast string
 
 func openRiverSQLite(tuned bool) func(context.Context, string, int) (queue, error) {
 	return func(ctx context.Context, where string, atOnce int) (queue, error) {
-		// A commit is on disk all the same. Without, the driver fails while somebody reads.
+		// Commits are durable all the same. Without this, the driver fails while another connection reads.
 		db, err := sql.Open("sqlite", where+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)")
 		if err != nil {
 			return nil, err
 		}
-		db.SetMaxOpenConns(1) // as the driver's documentation asks for
+		db.SetMaxOpenConns(1) // required by the driver's documentation
 		q := &riverQueue[*sql.Tx]{
 			tuned:   tuned,
 			pastSQL: riverSQLitePast,
@@ -37,7 +37,7 @@ func openRiverSQLite(tuned bool) func(context.Context, string, int) (queue, erro
 			},
 			closeAll: func() { _ = db.Close() },
 		}
-		// In a transaction of ours, because InsertManyFast of this version panics when it is done.
+		// In a transaction of our own, because InsertManyFast of this version panics when it has inserted the jobs.
 		q.fast = func(ctx context.Context, jobs []river.InsertManyParams) error {
 			tx, err := db.BeginTx(ctx, nil)
 			if err != nil {

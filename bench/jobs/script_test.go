@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// BenchmarkScripts reports how long the server takes for a script, while jobs are enqueued a thousand at once and one by one, and run: it does nothing
-// else meanwhile. INFO latencystats has the percentiles, SLOWLOG those that took more than 5 ms.
+// BenchmarkScripts reports how long the server runs a script, while jobs are enqueued a thousand at once and one by one, and run. The server does
+// nothing else while it runs a script. INFO latencystats has the percentiles, SLOWLOG those that took more than 5 ms.
 func BenchmarkScripts(b *testing.B) {
 	n := size(50_000, 500)
 	each(b, func(b *testing.B, p peer) {
@@ -45,7 +45,7 @@ func BenchmarkScripts(b *testing.B) {
 	})
 }
 
-// scripts are how long scripts took, in microseconds; of several servers the slowest of each.
+// scripts has how long scripts ran, in microseconds; for several servers the slowest of each.
 type scripts struct {
 	p50, p99, most float64
 	calls, slow    int
@@ -61,13 +61,13 @@ var (
 	scriptCalls = regexp.MustCompile(`cmdstat_evalsha:calls=(\d+)`)
 )
 
-// readScripts reads what a server says of its scripts.
+// readScripts reads a server's statistics of its scripts.
 func readScripts(tb testing.TB, where string) (s scripts) {
 	tb.Helper()
 	times := scriptTimes.FindStringSubmatch(askRedis(tb, where, "INFO", "latencystats"))
 	calls := scriptCalls.FindStringSubmatch(askRedis(tb, where, "INFO", "commandstats"))
 	if times == nil || calls == nil {
-		tb.Fatal("the server says nothing of its scripts: it is to be Redis 7 or newer")
+		tb.Fatal("the server has no statistics of its scripts: use Redis 7 or newer")
 	}
 	_, err := fmt.Sscan(strings.Join(slices.Concat(times[1:], calls[1:]), " "), &s.p50, &s.p99, &s.most, &s.calls)
 	slow, slowErr := strconv.Atoi(askRedis(tb, where, "SLOWLOG", "LEN"))
@@ -78,7 +78,7 @@ func readScripts(tb testing.TB, where string) (s scripts) {
 	return s
 }
 
-// askRedis sends a command on a connection of its own, and returns what the server answers: a line, or a text.
+// askRedis sends a command on a connection of its own, and returns the answer: a line, or a text.
 func askRedis(tb testing.TB, where string, words ...string) string {
 	tb.Helper()
 	answer, err := func() (string, error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// waits is a job that waits as a careful one does.
+// waits returns a handler that waits and stops when ctx is canceled.
 func waits(d time.Duration) handler {
 	return func(ctx context.Context, _ args) error {
 		timer := time.NewTimer(d)
@@ -20,12 +20,12 @@ func waits(d time.Duration) handler {
 	}
 }
 
-// BenchmarkWait100ms runs 10,000 jobs that wait for 100 ms each, 1,000 at once. The ideal is a second.
+// BenchmarkWait100ms runs 10,000 jobs that wait for 100 ms each, 1,000 at once. The ideal is one second.
 func BenchmarkWait100ms(b *testing.B) {
 	runWaiting(b, size(10_000, 400), size(1000, 200), 100*time.Millisecond)
 }
 
-// BenchmarkThree runs jobs of 50 ms, three at once: 60 jobs per second are ideal.
+// BenchmarkThree runs jobs of 50 ms, three at once. The ideal is 60 jobs per second.
 func BenchmarkThree(b *testing.B) {
 	runWaiting(b, size(300, 12), 3, 50*time.Millisecond)
 }

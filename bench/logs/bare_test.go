@@ -14,11 +14,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/bench/logs/load"
 )
 
-// bareVariable makes the test binary the bare server, see serveBare.
+// bareVariable makes the test binary run the bare server, see serveBare.
 const bareVariable = "MEANWHILE_BENCH_LOGS_BARE"
 
-// bare is the limit: a goroutine for each connection reads, splits what it read at the frames of Analogger, and writes it as
-// lines. It checks nothing, keeps no order between connections, does not sync, and has one timestamp for each read.
+// bare is the upper limit: a goroutine for each connection reads, splits the data at the frames of Analogger, and writes lines.
+// It validates nothing, keeps no order between connections, does not sync, and writes one timestamp for each read.
 var bare = server{
 	lib: "bare", formats: []load.Format{load.Analogger}, find: os.Executable,
 	start: func(tb testing.TB, program, folder string, _ load.Format, port int) *process {

@@ -19,9 +19,9 @@ import (
 	logserver "github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// BenchmarkHandler is what one call of a logger costs its caller, with a message and four attributes, from 1 and from 8
-// goroutines: this project's handler with a server that acknowledges at once in the same process and without one (with its
-// spool on disk, and without), beside a handler that does nothing, slog's own for JSON to a file, and for JSON to a syslog server over TCP.
+// BenchmarkHandler measures the cost of one call of a logger for its caller, with a message and four attributes, from 1 and from 8
+// goroutines: this project's handler with a server that acknowledges at once in the same process and without one (with its spool on disk,
+// and without), compared with a handler that does nothing, slog's own for JSON to a file, and for JSON to a syslog server over TCP.
 func BenchmarkHandler(b *testing.B) {
 	for _, goroutines := range []int{1, 8} {
 		for _, c := range []struct {
@@ -58,8 +58,8 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// processorTime is what the process has used, which tells more than the clock does on a machine with other work. It has the
-// sending in it, and the server's part where the server is in this process.
+// processorTime returns the processor time of this process, which is more meaningful than the elapsed time on a machine with
+// other load. It includes the sending, and the server's part if the server is in this process.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -93,13 +93,13 @@ func openHandler(b *testing.B, address, spool string) slog.Handler {
 	return h
 }
 
-// A nothing takes records and does nothing with them: what slog itself costs.
+// A nothing discards all records: it shows the cost of slog itself.
 type nothing struct{ slog.Handler }
 
 func (nothing) Enabled(context.Context, slog.Level) bool  { return true }
 func (nothing) Handle(context.Context, slog.Record) error { return nil }
 
-// An ear acknowledges at once what it is sent.
+// An ear acknowledges all records at once.
 type ear struct{}
 
 func (ear) Append(context.Context, ...*logs.Batch) error               { return nil }
@@ -145,7 +145,7 @@ func openJSON(b *testing.B) slog.Handler {
 	return slog.NewJSONHandler(f, nil)
 }
 
-// openSyslog is what programs do that log to syslog with the standard library.
+// openSyslog does what programs do that log to syslog with the standard library.
 func openSyslog(b *testing.B) slog.Handler {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -30,17 +30,17 @@ import (
 )
 
 const (
-	answerLimit = 20 * time.Second // for the server to answer what is wrong, or to close
-	mostMemory  = 400 << 20        // bytes, with all the hostile clients at once
+	answerLimit = 20 * time.Second // for the server to answer invalid input, or to close
+	mostMemory  = 400 << 20        // bytes, with all hostile clients at once
 	slowSenders = 50
 )
 
-// A hostile client sends something wrong. The server answers, or closes the connection; a client is content with either.
+// A hostile client sends invalid input. The server must answer, or close the connection.
 type hostile struct {
 	to     string // the name of a listener
 	send   []byte
-	answer string // what the server says, where it says something clear; else it closes the connection
-	ends   bool   // the client ends its side; only then does the server know that no more comes
+	answer string // the answer of the server, if it sends one; else it closes the connection
+	ends   bool   // the client closes its side; only then does the server know that no more data comes
 }
 
 func hostiles() map[string]hostile {
@@ -50,7 +50,7 @@ func hostiles() map[string]hostile {
 		garbage[i] = byte(r.Uint32())
 	}
 	clients := byte(0)
-	greeting := func(key string) []byte { // of another client each time: a second connection of one would end the first
+	greeting := func(key string) []byte { // with another client name each time: a second connection of the same client would end the first
 		clients++
 		identity := [16]byte{clients}
 		return frame('H', append(append(identity[:], byte(len(key)), 0), key...))
@@ -76,7 +76,7 @@ func hostiles() map[string]hostile {
 	}
 }
 
-// frame is one of the own protocol.
+// frame returns a frame of the own protocol.
 func frame(kind byte, body []byte) []byte {
 	b := binary.LittleEndian.AppendUint32([]byte{kind}, uint32(len(body)))
 	table := crc32.MakeTable(crc32.Castagnoli)
@@ -84,7 +84,7 @@ func frame(kind byte, body []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, sum), body...)
 }
 
-// bomb is a batch that says 1 KB of records, and has 256 MB of zeros in it.
+// bomb returns a batch that declares 1 KB of records, and decompresses to 256 MB of zeros.
 func bomb() []byte {
 	var packed bytes.Buffer
 	w, _ := zstd.NewWriter(&packed)
@@ -104,8 +104,8 @@ func bomb() []byte {
 	return append(b, packed.Bytes()...)
 }
 
-// TestHostileClients has clients send what is wrong, to the server in a process of its own with thousands of idle connections.
-// Each gets an answer or is closed, and those who send what is right notice nothing.
+// TestHostileClients has clients send invalid input to the server, which is in a process of its own and has thousands of idle
+// connections. Each client gets an answer or is closed, and well-behaved clients are not affected.
 func TestHostileClients(t *testing.T) {
 	const idle = 10_000
 	if !allowFiles(idle + 1000) {
@@ -135,11 +135,11 @@ func TestHostileClients(t *testing.T) {
 		meanwhile.Go(ctx, func(ctx context.Context) error { return gzipBomb(ctx, s.addresses["http"]) }, meanwhile.Name("bomb over HTTP"))
 		good := load.Load{Address: s.addresses["analogger"], Format: load.Analogger, Key: "right", Connections: 8, Messages: 40_000}
 		if err := good.Send(ctx); err != nil {
-			return fmt.Errorf("a client that does nothing wrong: %w", err)
+			return fmt.Errorf("a well-behaved client: %w", err)
 		}
 		grown(t, s.file, good.Messages)
 		if tally, err := good.Count(s.file); err != nil || !tally.Complete() {
-			t.Errorf("of a client that does nothing wrong: %v, %v", tally, err)
+			t.Errorf("of a well-behaved client: %v, %v", tally, err)
 		}
 		return nil
 	})
@@ -159,7 +159,7 @@ func TestHostileClients(t *testing.T) {
 			break
 		}
 		if time.Since(begun) > answerLimit {
-			t.Errorf("%q are not among what is counted: %v", slices.DeleteFunc(wanted, func(name string) bool { return !missing(name) }), counters)
+			t.Errorf("%q are not among the counters: %v", slices.DeleteFunc(wanted, func(name string) bool { return !missing(name) }), counters)
 			break
 		}
 	}
@@ -168,7 +168,7 @@ func TestHostileClients(t *testing.T) {
 	}
 }
 
-// refused returns the counters of what a server has refused, by the way in and the reason.
+// refused returns the counters of refused input, by receiver and reason.
 func refused(tb testing.TB, address string) map[string]int {
 	tb.Helper()
 	response, err := http.Get("http://" + address + "/metrics")
@@ -193,7 +193,7 @@ func refused(tb testing.TB, address string) map[string]int {
 
 var refusedLine = regexp.MustCompile(`(?m)^meanwhile_logs_refused_total\{input="([^"]*)",reason="([^"]*)"\} (\S+)$`)
 
-// A hostileServer is ours with all its doors open, on this machine.
+// A hostileServer is our server with all its receivers open, on this machine.
 type hostileServer struct {
 	process   *process
 	addresses map[string]string
@@ -219,7 +219,7 @@ func startHostile(tb testing.TB) *hostileServer {
 	return s
 }
 
-// meet sends what is wrong and waits for the answer, or for the end.
+// meet sends the invalid input and waits for the answer, or for the end of the connection.
 func (h hostile) meet(address string) error {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -235,14 +235,14 @@ func (h hostile) meet(address string) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("neither answered nor closed: %.100q", said)
 	}
-	// A reset may overtake the answer.
+	// A connection reset may overtake the answer.
 	if h.answer != "" && string(said) != h.answer && !(errors.Is(err, syscall.ECONNRESET) && strings.HasPrefix(h.answer, string(said))) {
 		return fmt.Errorf("answers %.100q, want %q", said, h.answer)
 	}
 	return nil
 }
 
-// slow sends a byte now and then, of a head that never ends.
+// slow sends one byte every 50 ms of a header that never ends.
 func slow(ctx context.Context, address string) error {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -254,12 +254,12 @@ func slow(ctx context.Context, address string) error {
 			return err
 		}
 		if _, err := c.Write([]byte{"00300030::authentication:right"[i%25]}); err != nil {
-			return nil // closed, which is as good
+			return nil // closed, which is also correct
 		}
 	}
 }
 
-// gzipBomb posts what is a thousand times as large when it is unpacked.
+// gzipBomb posts a body that is a thousand times as large when it is decompressed.
 func gzipBomb(ctx context.Context, address string) error {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -282,7 +282,7 @@ func gzipBomb(ctx context.Context, address string) error {
 			if ctx.Err() != nil {
 				return fmt.Errorf("a bomb at %s is not answered: %w", path, err)
 			}
-			continue // closed
+			continue // the server closed the connection
 		}
 		_ = response.Body.Close()
 		if response.StatusCode < 400 {
@@ -292,7 +292,7 @@ func gzipBomb(ctx context.Context, address string) error {
 	return nil
 }
 
-// allowFiles lets this process and those it starts have so many files open.
+// allowFiles raises the limit of open files of this process and those it starts.
 func allowFiles(n uint64) bool {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

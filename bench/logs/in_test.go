@@ -11,8 +11,9 @@ import (
 
 var connections = []int{1, 8, 200}
 
-// BenchmarkIn sends messages of 100 bytes over some connections to a server in a process of its own, and takes the time until
-// the last byte is in the file. What is lost is counted in the file. Beside these files is the server's store, see benchmarkInStore.
+// BenchmarkIn sends messages of 100 bytes over several connections to a server in a process of its own, and measures the time until
+// the last byte is in the file. Lost messages are counted by reading the file. The server's store is measured as well, see
+// benchmarkInStore.
 func BenchmarkIn(b *testing.B) {
 	n := size(1_000_000, 2_000)
 	for _, f := range load.Formats {
@@ -55,8 +56,8 @@ func report(b *testing.B, n int, took, cpu time.Duration, peak, lost, wrong int6
 	b.ReportMetric(0, "ns/op")
 }
 
-// TestServers holds each server to what the benchmark takes for granted: every message is in the file once, whole, and in the
-// order of its connection.
+// TestServers tests what the benchmark assumes of each server: every message is in the file once, complete, and in the order of
+// its connection.
 func TestServers(t *testing.T) {
 	for _, s := range servers {
 		for _, f := range s.formats {

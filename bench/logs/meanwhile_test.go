@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/bench/logs/load"
 )
 
-// ours is the command, as its users run it; it syncs once a second, as often as the others at their defaults do or more.
+// ours is the command, as its users run it; it syncs once a second, which is at least as often as the others with their defaults.
 var ours = server{
 	lib: "meanwhile", own: true, formats: load.Formats, find: buildMeanwhile,
 	start: func(tb testing.TB, program, folder string, f load.Format, port int) *process {
@@ -30,7 +30,7 @@ var ours = server{
 // built is the folder that buildMeanwhile makes and TestMain removes.
 var built string
 
-// programVariable names a server that was built before, so that two of them can be measured by turns.
+// programVariable names a server that was built before, so that two builds can be measured in turns.
 const programVariable = "MEANWHILE_BENCH_LOGS_PROGRAM"
 
 var buildMeanwhile = sync.OnceValues(func() (string, error) {
@@ -43,21 +43,21 @@ var buildMeanwhile = sync.OnceValues(func() (string, error) {
 	}
 	program := filepath.Join(built, "meanwhile")
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./cmd/meanwhile")
-	build.Dir = "../.." // a module of its own, with more dependencies
+	build.Dir = "../.." // a separate module, with more dependencies
 	if text, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the server: %w: %s", err, text)
 	}
 	return program, nil
 })
 
-// A running server of ours has the addresses of several ways in, and a folder to keep records in.
+// A runningServer is a server of ours with the addresses of several receivers, and a folder for its records.
 type runningServer struct {
 	process *process
 	own     string // the address for its own protocol
 	store   string // the folder
 }
 
-// startMeanwhile starts it with a store that syncs before it acknowledges.
+// startMeanwhile starts the server with a store that syncs before it acknowledges.
 func startMeanwhile(tb testing.TB, program, folder string) *runningServer {
 	tb.Helper()
 	s := &runningServer{own: at(freePort(tb)), store: filepath.Join(folder, "store")}

@@ -9,8 +9,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
 
-// BenchmarkOwn sends records by the protocol of package logs to the server in a process of its own, which keeps them in
-// segments, and takes the time until all are acknowledged: they are on disk then. The store is counted afterwards.
+// BenchmarkOwn sends records by the protocol of package logs to the server in a process of its own, which keeps them in segments,
+// and measures the time until all are acknowledged: then they are on disk. The records in the store are counted afterwards.
 func BenchmarkOwn(b *testing.B) {
 	n := size(4_000_000, 5_000)
 	for _, conns := range connections {
@@ -32,7 +32,7 @@ func BenchmarkOwn(b *testing.B) {
 	}
 }
 
-// runOwn starts the server with a store, sends it a load, and counts what the store has.
+// runOwn starts the server with a store, sends it a load, and counts the records in the store.
 func runOwn(tb testing.TB, program string, l load.Load) (r result) {
 	tb.Helper()
 	s := startMeanwhile(tb, program, tb.TempDir())

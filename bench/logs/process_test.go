@@ -30,7 +30,7 @@ type process struct {
 	output bytes.Buffer
 }
 
-// start starts one and waits until something listens at the address. It ends with the test.
+// start starts a server and waits until it listens at the address. It is stopped at the end of the test.
 func start(tb testing.TB, address string, cmd *exec.Cmd) *process {
 	tb.Helper()
 	p := &process{cmd: cmd, ended: make(chan struct{})}
@@ -39,7 +39,7 @@ func start(tb testing.TB, address string, cmd *exec.Cmd) *process {
 		tb.Fatal(err)
 	}
 	go func() {
-		_ = cmd.Wait() // how it ended is in its state
+		_ = cmd.Wait() // its state has how it ended
 		close(p.ended)
 	}()
 	tb.Cleanup(func() { p.stop(tb) })
@@ -72,7 +72,7 @@ func (p *process) said() string {
 	return p.output.String()
 }
 
-// stop has the process end in order.
+// stop shuts the process down gracefully.
 func (p *process) stop(tb testing.TB) {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -80,17 +80,17 @@ func (p *process) stop(tb testing.TB) {
 	case <-time.After(stopLimit):
 		_ = p.cmd.Process.Kill()
 		<-p.ended
-		tb.Errorf("%s does not end when it is told to: %s", p.cmd.Path, p.said())
+		tb.Errorf("%s does not stop on the signal: %s", p.cmd.Path, p.said())
 	}
 }
 
-// A usage is what a process has used up to now.
+// A usage has the resources that a process has used until now.
 type usage struct {
 	cpu  time.Duration
-	peak int64 // bytes of memory it had at most
+	peak int64 // peak memory in bytes
 }
 
-// usage reads what the kernel says; the time of processors is counted in hundredths of a second.
+// usage reads the kernel's accounting; processor time has a resolution of a hundredth of a second.
 func (p *process) usage(tb testing.TB) (u usage) {
 	tb.Helper()
 	folder := filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid))
@@ -98,7 +98,7 @@ func (p *process) usage(tb testing.TB) (u usage) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	// After the name, which may have anything in it: state, then numbers.
+	// After the name, which may contain any characters: the state, then numbers.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	for _, field := range fields[11:13] {
 		ticks, err := strconv.ParseInt(field, 10, 64)
@@ -120,7 +120,7 @@ func (p *process) usage(tb testing.TB) (u usage) {
 	return u
 }
 
-// freePort returns a port that nobody listens at.
+// freePort returns a port that no process listens on.
 func freePort(tb testing.TB) int {
 	tb.Helper()
 	port, err := harm.FreePort()
@@ -132,7 +132,7 @@ func freePort(tb testing.TB) int {
 
 func at(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// write writes a file of a server's configuration.
+// write writes a file of a server's configuration, and returns its path.
 func write(tb testing.TB, folder, name, text string) (path string) {
 	tb.Helper()
 	path = filepath.Join(folder, name)

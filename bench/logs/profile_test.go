@@ -18,8 +18,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
-// BenchmarkInHere is BenchmarkIn with 8 connections and the server in this process, for -cpuprofile. The figures have the
-// sender in them.
+// BenchmarkInHere is BenchmarkIn with 8 connections and the server in this process, for -cpuprofile. The figures include the
+// sender.
 func BenchmarkInHere(b *testing.B) {
 	n := size(1_000_000, 2_000)
 	for _, f := range load.Formats {
@@ -51,7 +51,7 @@ func inHere(b *testing.B, l load.Load) {
 	}
 	err = meanwhile.Run(b.Context(), func(ctx context.Context) error {
 		serving := meanwhile.Go(ctx, s.Run)
-		for err = l.Send(ctx); err != nil; err = l.Send(ctx) { // until it listens
+		for err = l.Send(ctx); err != nil; err = l.Send(ctx) { // until the server listens
 			if err := meanwhile.Sleep(ctx, 10*time.Millisecond); err != nil {
 				return err
 			}

@@ -26,7 +26,7 @@ func startRsyslog(tb testing.TB, program, folder string, _ load.Format, port int
 	return start(tb, at(port), exec.Command(program, "-n", "-f", conf, "-i", filepath.Join(folder, "rsyslogd.pid")))
 }
 
-// findIn looks for a program in PATH and in folders.
+// findIn returns a function that searches a program in PATH and in folders.
 func findIn(name string, folders ...string) func() (string, error) {
 	return func() (string, error) {
 		if path, err := exec.LookPath(name); err == nil {

@@ -27,8 +27,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
 
-// MEANWHILE_BENCH_LOGS=full searches 20 million records instead of 2, and -short a tenth of a million. MEANWHILE_BENCH_LOGS_DIR is a folder in which the stores stay, to be
-// used again; MEANWHILE_VICTORIALOGS is the program victoria-logs, which is left out without it.
+// searched returns how many records are searched: 2 million, 20 million with MEANWHILE_BENCH_LOGS=full, and 100,000 with -short.
+// MEANWHILE_BENCH_LOGS_DIR is a folder in which the stores are kept and reused; MEANWHILE_VICTORIALOGS is the program victoria-logs, which is skipped
+// without it.
 func searched() int {
 	if testing.Short() {
 		return 100_000
@@ -41,8 +42,8 @@ const (
 	accessBatch    = 1000
 )
 
-// accessLog is what servers write of requests, 178 bytes a record in our encoding: a message that is one of some templates, and attributes
-// of which two are unlike in each record. Made anew, the records are the same.
+// accessLog generates an access log of servers, 178 bytes a record in our encoding: a message from one of several templates, and
+// attributes, two of which differ in each record. It always generates the same records.
 type accessLog struct {
 	random *rand.Rand
 	at     int64 // nanoseconds
@@ -50,7 +51,7 @@ type accessLog struct {
 	of     int
 }
 
-// accessBegin is when the first record was written: late enough for what deletes old ones.
+// accessBegin is the time of the first record: late enough that it is not deleted as old.
 var accessBegin = time.Now().Add(-24 * time.Hour).Truncate(time.Hour)
 
 func newAccessLog(of int) *accessLog {
@@ -75,7 +76,7 @@ type access struct {
 	took                                   time.Duration
 }
 
-// next returns the next record; the one in the middle has a word that no other has.
+// next returns the next record; the one in the middle contains a unique word.
 func (l *accessLog) next() (a access) {
 	r := l.random
 	l.at += int64(r.ExpFloat64() * 4_000_000)
@@ -116,11 +117,11 @@ func accessService(n int) string { return "edge-" + strconv.Itoa(n) }
 type searchEngine struct {
 	lib  string
 	fill func(tb testing.TB, folder string, records int)
-	// serve starts it, and returns how it is asked for the records that match.
+	// serve starts the server, and returns a function that returns the address of a query for matching records.
 	serve func(tb testing.TB, folder string) (*process, func(query searchQuery) string)
 }
 
-// A searchQuery finds the same records by both.
+// A searchQuery is a query that finds the same records in both.
 type searchQuery struct {
 	name            string
 	ours, victorias string
@@ -135,8 +136,8 @@ var searchQueries = []searchQuery{
 	{"failed", "level>=error", "level:=ERROR"},
 }
 
-// BenchmarkSearch asks a server of ours, and one of VictoriaLogs, for records of an access log over HTTP, each with all of them in its
-// folder and as packed as it packs them by itself.
+// BenchmarkSearch asks a server of ours, and one of VictoriaLogs, for records of an access log over HTTP. Each has all records in its
+// folder, compressed as it compresses them by itself.
 func BenchmarkSearch(b *testing.B) {
 	n := searched()
 	engines := []searchEngine{{"meanwhile", fillMeanwhile, serveMeanwhile}, {"victorialogs", fillVictoria, serveVictoria}}
@@ -181,7 +182,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// findJSON takes the time of processors of the command that prints records as JSON, beside that of the server which sends them.
+// findJSON measures the processor time of the command that prints records as JSON, and that of the server that sends them.
 func findJSON(b *testing.B, server *process, address string) {
 	program, err := buildMeanwhile()
 	if err != nil {
@@ -217,7 +218,7 @@ func findJSON(b *testing.B, server *process, address string) {
 	b.ReportMetric(float64(lines), "found")
 }
 
-// requestID returns that of a record in the first third.
+// requestID returns the request ID of a record in the first third.
 func requestID(records int) string {
 	l := newAccessLog(records)
 	for range records / 3 {
@@ -227,7 +228,7 @@ func requestID(records int) string {
 	return a.requestID
 }
 
-// kept returns the folder of a store, which stays where MEANWHILE_BENCH_LOGS_DIR says.
+// kept returns the folder of a store, which is kept if MEANWHILE_BENCH_LOGS_DIR is set.
 func kept(tb testing.TB, lib string, records int) string {
 	tb.Helper()
 	folder := os.Getenv("MEANWHILE_BENCH_LOGS_DIR")
@@ -290,7 +291,7 @@ func countLines(tb testing.TB, r io.Reader) (n int) {
 	return n
 }
 
-// fillMeanwhile makes a store as a server makes it that then has nothing to do for a while.
+// fillMeanwhile fills a store and leaves it as a server does that is then idle for a while.
 func fillMeanwhile(tb testing.TB, folder string, records int) {
 	tb.Helper()
 	err := meanwhile.Run(tb.Context(), func(ctx context.Context) error {

@@ -10,17 +10,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/bench/logs/load"
 )
 
-// A server takes messages of some formats and writes them to a file.
+// A server receives messages in some formats and writes them to a file.
 type server struct {
-	lib     string // as it is called in the names of benchmarks
-	own     bool   // it is of this repository: it must be there
+	lib     string // its name in the names of benchmarks
+	own     bool   // part of this repository: it must exist
 	formats []load.Format
 	find    func() (program string, err error)
-	// start starts it with a folder of its own; it writes to the file app.log in it.
+	// start starts the server with a folder of its own; the server writes to the file app.log in it.
 	start func(tb testing.TB, program, folder string, f load.Format, port int) *process
 }
 
-// program returns the path of the server, or skips.
+// program returns the path of the server, or skips the test.
 func (s server) program(tb testing.TB) string {
 	tb.Helper()
 	program, err := s.find()
@@ -37,10 +37,10 @@ var servers = []server{ours, bare, rsyslog, syslogNG}
 
 const outcome = "app.log"
 
-// idle is how long a file may stay as it is before what is missing counts as lost.
+// idle is how long a file may stay unchanged before the missing messages count as lost.
 const idle = 5 * time.Second
 
-// A result is what a server did with a load.
+// A result is the result of sending a load to a server.
 type result struct {
 	took  time.Duration // from the first byte sent to the last in the file
 	cpu   time.Duration
@@ -72,8 +72,8 @@ func (s server) run(tb testing.TB, program string, l load.Load) (r result) {
 	return r
 }
 
-// grown waits until a file has so many lines, all as long as the first one, or does not grow any more, and returns when it
-// grew last.
+// grown waits until a file has the number of lines, all as long as the first one, or has stopped growing. It returns when it last
+// grew.
 func grown(tb testing.TB, name string, lines int) (last time.Time) {
 	tb.Helper()
 	want, size := int64(-1), int64(0)
@@ -81,7 +81,7 @@ func grown(tb testing.TB, name string, lines int) (last time.Time) {
 		now := time.Now()
 		info, err := os.Stat(name)
 		switch {
-		case errors.Is(err, os.ErrNotExist): // yet
+		case errors.Is(err, os.ErrNotExist): // the file does not exist yet
 		case err != nil:
 			tb.Fatal(err)
 		case info.Size() > size:
@@ -114,7 +114,7 @@ func firstLine(tb testing.TB, name string) int64 {
 	return -1
 }
 
-// size is full for a real measurement; few is enough to see that it runs.
+// size returns full for a real measurement, or few to test that it works.
 func size(full, few int) int {
 	if os.Getenv("MEANWHILE_BENCH_LOGS") == "full" {
 		return full

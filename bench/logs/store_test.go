@@ -12,15 +12,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
 
-// storeMessages is how many messages benchmarkInStore sends for each that BenchmarkIn does: most of the journals that they fill are
-// segments by the end, so that the CPU has in it what making them costs.
+// storeMessages is how many messages benchmarkInStore sends for each that BenchmarkIn does: most of the journals that these fill
+// are segments at the end, so that the CPU time includes the cost of creating segments.
 const storeMessages = 4
 
-// inStore names the server with its default store in the tables.
+// inStore is the name of the server with its default store in the tables.
 const inStore = "meanwhile-store"
 
-// benchmarkInStore is a row of BenchmarkIn: the server's default, its store. It takes the time until the last record is in the journal, on
-// disk, where searches find it, and the CPU until the journals that were closed are segments.
+// benchmarkInStore is a row of BenchmarkIn: the server's default, its store. It measures the time until the last record is in the journal,
+// on disk, where searches find it, and the CPU time until the closed journals are segments.
 func benchmarkInStore(b *testing.B, l load.Load) {
 	program := ours.program(b)
 	l.Messages *= storeMessages
@@ -73,7 +73,7 @@ func runInStore(tb testing.TB, program string, l load.Load) (r result) {
 	return r
 }
 
-// stored waits until a store has so many records, or gets no more, and returns when it got the last.
+// stored waits until a store has n records, or gets no more, and returns when it got the last one.
 func stored(tb testing.TB, client *remote.Client, n int) (last time.Time) {
 	tb.Helper()
 	var had int64
@@ -96,7 +96,7 @@ func stored(tb testing.TB, client *remote.Client, n int) (last time.Time) {
 	}
 }
 
-// turned waits until a store has no journal but the one that it writes.
+// turned waits until a store has no journal except the one that it is writing.
 func turned(tb testing.TB, store string) {
 	tb.Helper()
 	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -113,7 +113,7 @@ func turned(tb testing.TB, store string) {
 	}
 }
 
-// TestInStore holds the store to what TestServers holds files to.
+// TestInStore tests the store as TestServers tests the files.
 func TestInStore(t *testing.T) {
 	program := ours.program(t)
 	for _, f := range load.Formats {

@@ -18,7 +18,7 @@ var syslogNGConf string
 
 var syslogNG = server{lib: "syslog-ng", formats: syslogFormats, find: findSyslogNG, start: startSyslogNG}
 
-// syslogNGFolder is the variable that names the folder in which its packages were unpacked.
+// syslogNGFolder is the variable that names the folder into which the packages of syslog-ng were unpacked.
 const syslogNGFolder = "MEANWHILE_SYSLOG_NG"
 
 func findSyslogNG() (string, error) {

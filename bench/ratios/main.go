@@ -1,8 +1,8 @@
 //go:build unix
 
-// Ratios measures how much processor time tasks take beside errgroup: both in turns in one process, each round a ratio, so that
-// what else the machine does meets both alike. It prints the rows of a table of docs/benchmarks-method.md: the median and the worst of
-// the ratios.
+// Ratios compares the processor time of tasks with that of errgroup: both run in turns in one process, and each round is one ratio, so
+// that other load on the machine affects both alike. It prints the rows of a table of docs/benchmarks-method.md: the median and the
+// worst of the ratios.
 //
 //	go run ./ratios
 //	GOMAXPROCS=1 taskset -c 1 go run ./ratios -rounds 15
@@ -45,7 +45,7 @@ func withTasks(ctx context.Context, n int, task func(context.Context, int) error
 	})
 }
 
-// withChannels is errgroup with a channel for the result of each.
+// withChannels is errgroup with a channel for the result of each task.
 func withChannels(ctx context.Context, n int, task func(context.Context, int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	results := make([]chan int, n)
@@ -94,7 +94,7 @@ var (
 // A measurement returns the processor time that one round took.
 type measurement func() (time.Duration, error)
 
-// spawn starts n tasks that do nothing and waits for them, so many times.
+// spawn starts n tasks that do nothing and waits for them, and repeats this several times.
 func spawn(run runner, ctx context.Context, n, times int) measurement {
 	return func() (time.Duration, error) {
 		begun := processorTime()
@@ -107,7 +107,7 @@ func spawn(run runner, ctx context.Context, n, times int) measurement {
 	}
 }
 
-// cancel cancels 100,000 tasks that wait, from above or by the failure of one, and waits for them.
+// cancel cancels 100,000 waiting tasks, by their parent or by the failure of one, and waits for them.
 func cancel(run runner, wait func(ctx context.Context) error, byFailure bool) measurement {
 	const n = 100_000
 	return func() (time.Duration, error) {
@@ -131,7 +131,7 @@ func cancel(run runner, wait func(ctx context.Context) error, byFailure bool) me
 			})
 		}()
 		ready.Wait()
-		time.Sleep(50 * time.Millisecond) // until the last of them waits
+		time.Sleep(50 * time.Millisecond) // until the last of them is waiting
 		runtime.GC()
 		begun := processorTime()
 		if byFailure {
@@ -198,7 +198,7 @@ func mapTasks(limit int) measurement {
 	}
 }
 
-// processorTime is that of the program, and of the kernel for it.
+// processorTime returns the processor time of the program, including that of the kernel.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -228,7 +228,7 @@ func main() {
 		{"ordered map, 100,000 trivial items, limit 8", "errgroup.SetLimit", mapErrgroup(8), mapTasks(8), false},
 		{"the same, limit 64", "errgroup.SetLimit", mapErrgroup(64), mapTasks(64), false},
 		{"the same, limit 1,000", "errgroup.SetLimit", mapErrgroup(1000), mapTasks(1000), false},
-		// Last: what they leave behind, 100,000 goroutines to be used again, makes each garbage collection after them slower.
+		// These are last, since the 100,000 idle goroutines that they leave make each later garbage collection slower.
 		{"cancel 100,000 waiting tasks, from above", "errgroup.WithContext", cancel(withErrgroup, waitForDone, false), cancel(withTasks, waitForDone, false), true},
 		{"the same, by a failure", "errgroup.WithContext", cancel(withErrgroup, waitForDone, true), cancel(withTasks, waitForDone, true), true},
 		{"cancel 100,000 sleeping tasks, from above", "errgroup.WithContext", cancel(withErrgroup, timerOfAnHour, false), cancel(withTasks, sleepAnHour, false), true},
@@ -248,7 +248,8 @@ func main() {
 	}
 }
 
-// compare measures both in turns, once more than counts, and returns the median and the largest of ours divided by the other.
+// compare measures both in turns, one round more than it uses, and returns the median and the largest of ours divided by the
+// other.
 func compare(other, ours measurement, rounds int, each bool) (median, worst float64, err error) {
 	var ratios []float64
 	for round := range rounds + 1 {
@@ -272,7 +273,7 @@ func compare(other, ours measurement, rounds int, each bool) (median, worst floa
 	return ratios[len(ratios)/2], ratios[len(ratios)-1], nil
 }
 
-// collecting measures, and counts the garbage collections from the beginning of the measurement to its end.
+// collecting measures, and counts the garbage collections during the measurement.
 func collecting(m measurement) (took time.Duration, collections uint32, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

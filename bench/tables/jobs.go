@@ -6,7 +6,7 @@ var tables = slices.Concat(taskTables, jobTables, logTables())
 
 var jobLibs = []string{"meanwhile", "meanwhile-store", "river-tuned", "river"}
 
-// onStores has a column for each store.
+// onStores returns a column for each store.
 func onStores(title, benchmark, unit string) []column {
 	return []column{
 		{title + ", PostgreSQL", benchmark + "/store=postgres/lib=", unit, ""},
@@ -21,7 +21,7 @@ func columns(parts ...[]column) (all []column) {
 	return all
 }
 
-// callers has two columns for each number of callers.
+// callers returns two columns for each number of callers.
 func callers(store string) (all []column) {
 	for _, n := range []string{"1", "16", "256"} {
 		name := "Enqueue/callers=" + n + "/store=" + store + "/lib="
@@ -30,7 +30,7 @@ func callers(store string) (all []column) {
 	return all
 }
 
-// faster is how many times as much as the fastest of the others ours does.
+// faster returns the ratio of ours to the fastest of the others.
 func faster(name string, others ...string) func(r results) (float64, bool) {
 	return func(r results) (float64, bool) {
 		least, some := 0.0, false
@@ -44,7 +44,7 @@ func faster(name string, others ...string) func(r results) (float64, bool) {
 	}
 }
 
-// wants are the bars of a store.
+// wants are the targets of a store.
 type wants struct {
 	drain, enqueue, bulk float64 // times River
 	p50, p99             float64 // milliseconds
@@ -136,7 +136,7 @@ const onRedis = "/store=redis/lib="
 
 var storeAlone = []string{"meanwhile-store"}
 
-// limitColumns are the rate of jobs without limits, and those with limits as shares of it.
+// limitColumns returns the rate of jobs without limits, and those with limits as shares of it.
 func limitColumns(store string) []column {
 	name := "Limits/store=" + store + "/lib="
 	all := []column{{"without limits, jobs/s", name, "none-jobs/s", ""}}

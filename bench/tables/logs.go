@@ -27,8 +27,8 @@ func logColumns(name func(conns string) string) (all []column) {
 	return all
 }
 
-// beside is the least, or the most, ratio of ours to another's over all numbers of connections. What rsyslog does not
-// understand is compared with its RFC 3164.
+// beside returns the smallest, or the largest, ratio of ours to another's over all numbers of connections. Formats that rsyslog
+// does not support are compared with its RFC 3164.
 func beside(format, unit string, pick func(a, b float64) float64) func(r results) (float64, bool) {
 	return func(r results) (picked float64, some bool) {
 		for _, conns := range []string{"1", "8", "200"} {
@@ -49,8 +49,8 @@ func beside(format, unit string, pick func(a, b float64) float64) func(r results
 	}
 }
 
-// original is what Analogger itself does, in messages/s, by the number of connections. It was measured once, where rsyslog did
-// 1.5 to 1.6 million: it is not among Debian's packages.
+// original is the throughput of the original Analogger, in messages/s, by the number of connections. It was measured once, on a
+// machine where rsyslog reached 1.5 to 1.6 million: Debian has no package of it.
 var original = map[string]float64{"1": 120_000, "8": 130_000, "200": 120_000}
 
 func besideOriginal(r results) (least float64, some bool) {
@@ -62,7 +62,7 @@ func besideOriginal(r results) (least float64, some bool) {
 	return least, some
 }
 
-// storeFormats are those of syslog, which go to the default store.
+// storeFormats are the syslog formats, which are stored in the default store.
 var storeFormats = logFormats[1:]
 
 func inStore(conns string) (names []string) {

@@ -1,6 +1,6 @@
-// Tables reads the results of the benchmarks, one or more runs after each other, and prints what docs/benchmarks-method.md says
-// of them: the medians, and the ratios between what was measured in the same run. With -w it puts the tables into a file,
-// each between the lines <!-- NAME --> and <!-- end -->, and as the last of them, benchstat, what benchstat printed.
+// Tables reads the results of benchmarks, of one or more runs, and prints the tables of docs/benchmarks-method.md: the medians,
+// and the ratios between figures of the same run. With -w it writes the tables into a file, each between the lines <!-- NAME -->
+// and <!-- end -->, and the output of benchstat as the last one, benchstat.
 //
 //	go run ./tables [-w ../docs/benchmarks-method.md] [-stat benchstat.txt] results.txt
 package main
@@ -65,7 +65,7 @@ func run(file, stat string, inputs []string) error {
 	return os.WriteFile(file, []byte(filled), 0o644)
 }
 
-// fill puts the tables of what was measured into the text.
+// fill puts the tables of the results into the text.
 func fill(text string, r results) string {
 	for _, t := range tables {
 		if table := t.markdown(r); table != "" {
@@ -75,7 +75,7 @@ func fill(text string, r results) string {
 	return text
 }
 
-// put replaces what stands between the lines that mark a table. A text without them is left as it is.
+// put replaces the text between the lines that mark a table. A text without these lines is not changed.
 func put(text, name, table string) string {
 	start := "<!-- " + name + " -->\n"
 	before, rest, found := strings.Cut(text, start)
@@ -86,8 +86,8 @@ func put(text, name, table string) string {
 	return before + start + "\n" + table + "\n<!-- end -->" + after
 }
 
-// results are the values of each benchmark, by its name without what it begins and ends with, and by their unit, in the
-// order of the runs.
+// results are the values of each benchmark, by its name without the prefix and the suffix of go test, and by unit, in the order
+// of the runs.
 type results map[string]map[string][]float64
 
 var line = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
@@ -116,12 +116,12 @@ func (r results) read(in io.Reader) error {
 	return lines.Err()
 }
 
-// median of a benchmark's values; false when it was not run.
+// median returns the median of a benchmark's values; false if it was not run.
 func (r results) median(name, unit string) (float64, bool) {
 	return median(r[name][unit])
 }
 
-// worst is the largest of a benchmark's values; false when it was not run.
+// worst returns the largest of a benchmark's values; false if it was not run.
 func (r results) worst(name, unit string) (float64, bool) {
 	values := r[name][unit]
 	if len(values) == 0 {
@@ -130,7 +130,7 @@ func (r results) worst(name, unit string) (float64, bool) {
 	return slices.Max(values), true
 }
 
-// ratio is the median of what each run says, so that a machine that grows slower does not change it.
+// ratio returns the median of the ratios of all runs, so that a machine that becomes slower does not change it.
 func (r results) ratio(name, base, unit string) (float64, bool) {
 	return ratio(r[name][unit], r[base][unit])
 }
@@ -157,7 +157,7 @@ func median(values []float64) (float64, bool) {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2, true
 }
 
-// number formats a figure with as many digits as are worth reading.
+// number formats a figure with its significant digits.
 func number(v float64) string {
 	switch {
 	case v >= 100:

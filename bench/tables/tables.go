@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A table has a line for each library, or for each bar.
+// A table has a row for each library, or for each bar.
 type table struct {
 	name    string
 	libs    []string
@@ -14,8 +14,8 @@ type table struct {
 	bars    []bar
 }
 
-// A column shows one figure of each library, and how it compares with the library base, if there is one. A base of * is
-// the loop of the library's own language.
+// A column shows one figure of each library, and its ratio to that of the library base, if there is one. A base of * is the loop
+// in the library's own language.
 type column struct {
 	title string
 	name  string // of the benchmark, without the library
@@ -23,7 +23,7 @@ type column struct {
 	base  string
 }
 
-// markdown returns the table, or nothing when none of it was measured.
+// markdown returns the table, or "" if none of its benchmarks was run.
 func (t table) markdown(r results) string {
 	if t.bars != nil {
 		return markdownBars(r, t.bars)
@@ -82,9 +82,9 @@ type bar struct {
 	want     string
 	measured func(r results) (worst float64, ok bool)
 	most     float64
-	less     bool // than most, not only as little
+	less     bool // strictly less than most
 	unit     string
-	atLeast  bool // most is the least
+	atLeast  bool // most is a minimum instead
 }
 
 func (b bar) missed(v float64) bool {
@@ -114,7 +114,7 @@ func markdownBars(r results, bars []bar) string {
 	return b.String()
 }
 
-// worst is the largest ratio between ours and one of the bases, over all names.
+// worst returns the largest ratio between ours and one of the bases, over all names.
 func worst(unit, ours string, bases []string, names ...string) func(r results) (float64, bool) {
 	return func(r results) (largest float64, ok bool) {
 		for _, name := range names {
@@ -128,7 +128,7 @@ func worst(unit, ours string, bases []string, names ...string) func(r results) (
 	}
 }
 
-// figure is the largest median of ours, over all names.
+// figure returns the largest median of ours, over all names.
 func figure(unit string, names ...string) func(r results) (float64, bool) {
 	ours := make([]string, len(names))
 	for i, name := range names {
@@ -137,7 +137,7 @@ func figure(unit string, names ...string) func(r results) (float64, bool) {
 	return largest(unit, ours...)
 }
 
-// largest is the largest median over all names, each with its library.
+// largest returns the largest median over all names, each with its library.
 func largest(unit string, names ...string) func(r results) (float64, bool) {
 	return func(r results) (largest float64, ok bool) {
 		for _, name := range names {
@@ -149,7 +149,7 @@ func largest(unit string, names ...string) func(r results) (float64, bool) {
 	}
 }
 
-// smallest is the smallest median over all names, each with its library.
+// smallest returns the smallest median over all names, each with its library.
 func smallest(unit string, names ...string) func(r results) (float64, bool) {
 	return func(r results) (smallest float64, ok bool) {
 		for _, name := range names {
@@ -161,7 +161,7 @@ func smallest(unit string, names ...string) func(r results) (float64, bool) {
 	}
 }
 
-// more is what a task takes more than a bare goroutine.
+// more returns how much more of a unit a task uses than a bare goroutine.
 func more(name, unit string) func(r results) (float64, bool) {
 	return func(r results) (float64, bool) {
 		ours, okA := r.median(name+"meanwhile", unit)

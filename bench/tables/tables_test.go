@@ -22,7 +22,7 @@ func TestTables(t *testing.T) {
 	text := fill("before\n<!-- spawn -->\nold\n<!-- end -->\nafter <!-- bars -->\n<!-- end -->\n", r)
 	for _, want := range []string{
 		"before\n<!-- spawn -->\n\n| | n=1, ns |",
-		"| meanwhile | – | – | – | 510 · 0.82× | 2.50 | – |\n", // 0.75 and 0.9 of the same runs
+		"| meanwhile | – | – | – | 510 · 0.82× | 2.50 | – |\n", // 0.75 and 0.9 in the same runs
 		"\n<!-- end -->\nafter <!-- bars -->\n\n| subject |",
 		"| spawn and wait, 1,000 tasks | no slower than errgroup.WithContext | 0.82× | yes |\n",
 	} {
@@ -53,7 +53,7 @@ BenchmarkDashboardPages/store=postgres/page=overview-2  1  22.00 p50-ms  25.00 p
 BenchmarkDashboardPages/store=sqlite/page=overview-2    1  11.00 p50-ms  12.00 p99-ms
 `
 
-// Of pages the worst run counts.
+// For pages, the worst run counts.
 func TestDashboardTable(t *testing.T) {
 	r := results{}
 	if err := r.read(strings.NewReader(dashboardRuns)); err != nil {
@@ -82,7 +82,7 @@ func TestJobTables(t *testing.T) {
 		"| drain 50,000 jobs with 1,000 limit keys | 80 % of the same without | 75.0 % | **no** |\n",
 		"| meanwhile-store | 9,000 | 90.0 | 50.0 | – | – |\n",
 		"| asynq | 4,000 |",
-		"<!-- spawn -->\nold\n", // nothing of it was measured
+		"<!-- spawn -->\nold\n", // its benchmark was not run
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)

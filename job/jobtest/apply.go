@@ -144,7 +144,7 @@ var applyPromises = []promise{
 		}
 		f.finish(j, job.Completed)
 		if f.read(j.ID).CancelRequested {
-			f.Error("cancellation is requested of a job that has finished")
+			f.Error("a finished job has a cancellation request")
 		}
 	}},
 	{"a deleted job is gone", func(f *fixture) {
@@ -194,7 +194,7 @@ var applyPromises = []promise{
 			f.Errorf("retry returned %+v, want %+v", got, want)
 		}
 		if got := f.read(a.ID); !reflect.DeepEqual(got, before) {
-			f.Errorf("it became %+v, want %+v", got, before)
+			f.Errorf("the job is %+v, want %+v", got, before)
 		}
 		f.state(plain.ID, job.Queued)
 		f.remove(a.ID) // it does not hold the key
@@ -266,7 +266,7 @@ var applyPromises = []promise{
 	}},
 }
 
-// applied applies an action to the jobs that match a filter.
+// applied applies an action to the jobs that match a filter, and returns the result.
 func (f *fixture) applied(filter job.Filter, action job.Action) job.ActionResult {
 	f.Helper()
 	done, err := f.Apply(f.ctx, filter, action)
@@ -276,7 +276,7 @@ func (f *fixture) applied(filter job.Filter, action job.Action) job.ActionResult
 	return done
 }
 
-// apply applies an action to jobs, and it must change all of them.
+// apply applies an action to jobs. The test fails unless the action changes all of them.
 func (f *fixture) apply(action job.Action, ids ...job.ID) {
 	f.Helper()
 	if got := f.applied(job.Filter{IDs: ids, Limit: len(ids) + 1}, action); got != (job.ActionResult{Changed: len(ids)}) {
@@ -284,7 +284,7 @@ func (f *fixture) apply(action job.Action, ids ...job.ID) {
 	}
 }
 
-// inEachState returns jobs that are queued, running, and finished in every way.
+// inEachState returns jobs that are queued, running, and finished in each final state.
 func (f *fixture) inEachState() []*job.Job {
 	f.Helper()
 	jobs := []*job.Job{f.insertLeased("w", long)}
@@ -298,13 +298,13 @@ func (f *fixture) inEachState() []*job.Job {
 	return append(jobs, f.insertNew(job.Meta("a", "b"), job.Priority(3)))
 }
 
-// emptyQueues cancels what is queued, so that it is not claimed.
+// emptyQueues cancels all queued jobs, so that none is claimed.
 func (f *fixture) emptyQueues() {
 	f.Helper()
 	f.applied(job.Filter{States: []job.State{job.Queued}, Limit: 100}, job.ActionCancel)
 }
 
-// checkAction tests what became of a job to which an action was applied.
+// checkAction tests the state of a job after an action was applied to it.
 func (f *fixture) checkAction(action job.Action, before *job.Job) {
 	f.Helper()
 	if action.To == "" && action.Suits(before.State) {

@@ -73,7 +73,7 @@ var applyConcurrentPromises = []promise{
 			}
 			for _, j := range f.list(job.Filter{IDs: ids(jobs)}) {
 				if j.State != job.Canceled && !j.CancelRequested {
-					f.Errorf("job %v is %s and goes on", j.ID, j.State)
+					f.Errorf("job %v is %s and still running", j.ID, j.State)
 				}
 			}
 		}

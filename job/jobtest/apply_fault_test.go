@@ -139,7 +139,7 @@ var applyFaults = []fault{
 	}},
 }
 
-// withoutAction leaves out, of the actions that lead to a state, jobs in the states from, and says that it has not.
+// withoutAction makes actions that lead to the state to skip jobs in the states from, and report all skipped jobs as changed.
 func withoutAction(to job.State, from []job.State) func(b *broken) {
 	return func(b *broken) {
 		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {

@@ -48,7 +48,7 @@ var auditPromises = []promise{
 			f.Errorf("audited %v, want %v", got, want)
 		}
 		if got := f.audited(0, 0); len(got) != 0 {
-			f.Errorf("a page of none has %+v", got)
+			f.Errorf("a page with a limit of 0 has %+v", got)
 		}
 	}},
 	{"the audit log keeps so many entries", func(f *fixture) {
@@ -68,11 +68,11 @@ var auditPromises = []promise{
 		old, kept := now.Add(-job.AuditKept-time.Hour).Truncate(time.Second), now.Add(-job.AuditKept+time.Hour).Truncate(time.Second)
 		f.audit(job.AuditEntry{Action: "old", Time: old}, job.AuditEntry{Action: "kept", Time: kept})
 		if got := f.audited(0, 10); len(got) != 2 || !got[0].Time.Equal(kept) || !got[1].Time.Equal(old) {
-			f.Errorf("audited %+v, want the times as they were given", got)
+			f.Errorf("audited %+v, want the given times", got)
 		}
 		f.prune(0, nil, 10)
 		if got := f.audited(0, 10); len(got) != 1 || got[0].Action != "kept" {
-			f.Errorf("after prune there are %+v", got)
+			f.Errorf("after prune the audit log has %+v", got)
 		}
 	}},
 }

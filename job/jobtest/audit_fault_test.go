@@ -46,7 +46,7 @@ var auditFaults = []fault{
 	}},
 }
 
-// auditAs alters what is kept.
+// auditAs alters the entries that are stored.
 func auditAs(alter func(e *job.AuditEntry)) func(b *broken) {
 	return func(b *broken) {
 		b.audit = func(entries []job.AuditEntry) []job.AuditEntry {
@@ -58,7 +58,7 @@ func auditAs(alter func(e *job.AuditEntry)) func(b *broken) {
 	}
 }
 
-// auditedAs alters what is read.
+// auditedAs alters the entries that are read.
 func auditedAs(alter func(got []job.AuditEntry) []job.AuditEntry) func(b *broken) {
 	return func(b *broken) {
 		b.audited = func(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error) {

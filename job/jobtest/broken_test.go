@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A broken store is one that breaks a promise on purpose: a good store, with some methods replaced.
+// A broken store breaks a promise on purpose: it is a correct store with some methods replaced.
 type broken struct {
 	job.Store
 	insert    func(ctx context.Context, jobs []*job.Job) ([]job.ID, error)
@@ -24,7 +24,7 @@ type broken struct {
 	counts    func([]job.Count) []job.Count
 	queues    func([]job.QueueInfo) []job.QueueInfo
 	workers   func([]job.WorkerInfo) []job.WorkerInfo
-	names     func([]string) []string // of the workers that are asked for
+	names     func([]string) []string // alters the names that Workers is called with
 	crons     func([]job.CronInfo) []job.CronInfo
 	tick      func(ctx context.Context, t job.Tick) (bool, error)
 	prune     func(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error)
@@ -241,14 +241,14 @@ func (b *broken) Close() error {
 	return b.Store.Close()
 }
 
-// A fault breaks a store. Tests that notice it are named.
+// A fault breaks a store. It names the tests that must notice it.
 type fault struct {
 	name    string
 	noticed []string
 	apply   func(b *broken)
 }
 
-// insertAs stores the jobs as alter makes them.
+// insertAs calls Insert with jobs that alter has changed.
 func insertAs(alter func(j *job.Job)) func(b *broken) {
 	return func(b *broken) {
 		b.insert = func(ctx context.Context, jobs []*job.Job) ([]job.ID, error) {
@@ -257,7 +257,7 @@ func insertAs(alter func(j *job.Job)) func(b *broken) {
 	}
 }
 
-// settleAs settles the jobs as alter makes them.
+// settleAs calls Settle with jobs that alter has changed.
 func settleAs(alter func(j *job.Job)) func(b *broken) {
 	return func(b *broken) {
 		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
@@ -266,7 +266,7 @@ func settleAs(alter func(j *job.Job)) func(b *broken) {
 	}
 }
 
-// applyAs alters the filter, the action and what was done; either function may be nil.
+// applyAs alters the filter and the action before Apply, and its result afterwards; either function may be nil.
 func applyAs(ask func(f *job.Filter, action *job.Action), answer func(done *job.ActionResult)) func(b *broken) {
 	return func(b *broken) {
 		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
@@ -283,7 +283,7 @@ func applyAs(ask func(f *job.Filter, action *job.Action), answer func(done *job.
 	}
 }
 
-// claimAs alters the claim and what was claimed; either may be nil.
+// claimAs alters the claim before Claim, and its result afterwards; either function may be nil.
 func claimAs(ask func(c *job.Claim), answer func(c job.Claim, got *job.Claimed)) func(b *broken) {
 	return func(b *broken) {
 		b.claim = func(ctx context.Context, c job.Claim) (job.Claimed, error) {
@@ -300,7 +300,7 @@ func claimAs(ask func(c *job.Claim), answer func(c job.Claim, got *job.Claimed))
 	}
 }
 
-// listAs alters the filter.
+// listAs alters the filter of List.
 func listAs(alter func(f *job.Filter)) func(b *broken) {
 	return func(b *broken) {
 		b.list = func(ctx context.Context, f job.Filter) ([]*job.Job, error) {
@@ -310,7 +310,7 @@ func listAs(alter func(f *job.Filter)) func(b *broken) {
 	}
 }
 
-// tickAs alters the tick.
+// tickAs alters the tick that Tick is called with.
 func tickAs(alter func(t *job.Tick)) func(b *broken) {
 	return func(b *broken) {
 		b.tick = func(ctx context.Context, t job.Tick) (bool, error) {
@@ -320,7 +320,7 @@ func tickAs(alter func(t *job.Tick)) func(b *broken) {
 	}
 }
 
-// pruneAs alters how Prune is called.
+// pruneAs alters the arguments of Prune.
 func pruneAs(alter func(retention map[job.State]time.Duration, limit *int)) func(b *broken) {
 	return func(b *broken) {
 		b.prune = func(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
@@ -352,7 +352,7 @@ func jobsOf(outcomes []job.Outcome) []*job.Job {
 	return jobs
 }
 
-// stored returns what the good store has of a job, or nil.
+// stored returns a job as the correct store has it, or nil.
 func (b *broken) stored(ctx context.Context, id job.ID) *job.Job {
 	jobs, err := b.Store.List(ctx, job.Filter{IDs: []job.ID{id}, Limit: 1})
 	if err != nil || len(jobs) == 0 {
@@ -361,7 +361,7 @@ func (b *broken) stored(ctx context.Context, id job.ID) *job.Job {
 	return jobs[0]
 }
 
-// withoutFence settles jobs whoever holds them, if same says so.
+// withoutFence settles jobs no matter which session holds them, if same returns true.
 func withoutFence(same func(stored, j *job.Job, session job.Session) bool) func(b *broken) {
 	return func(b *broken) {
 		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {

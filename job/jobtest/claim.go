@@ -146,7 +146,7 @@ var claimPromises = []promise{
 			f.sameIDs("claimed", ids(got.Jobs), []job.ID{want.ID})
 		}
 		if got := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(5, "a", "b"), Limit: 5, Lease: long}); len(got.Jobs) != 0 {
-			f.Errorf("claimed %v from queues that are empty", ids(got.Jobs))
+			f.Errorf("claimed %v from empty queues", ids(got.Jobs))
 		}
 		f.state(other.ID, job.Queued)
 	}},
@@ -194,13 +194,13 @@ var claimPromises = []promise{
 		got := f.claimBy(c)
 		f.sameIDs("claimed", ids(got.Jobs), []job.ID{b.ID})
 		if got.Next != 0 {
-			f.Errorf("the next of a paused queue is said to be due in %v", got.Next)
+			f.Errorf("the next job of a paused queue is reported as due in %v", got.Next)
 		}
 		f.pauseQueue("a", false)
 		got = f.claimBy(c)
 		f.sameIDs("claimed", ids(got.Jobs), []job.ID{a.ID})
 		if got.Next == 0 {
-			f.Error("the next of a queue that goes on is not known")
+			f.Error("the next due time of a resumed queue is not reported")
 		}
 	}},
 	{"a queue that is named twice counts once", func(f *fixture) {
@@ -213,7 +213,7 @@ var claimPromises = []promise{
 		}
 		c.Queues[1].Limit, c.Limit = 2, 9
 		if c.Queues[0].Limit = 0; len(f.claimBy(c).Jobs) != 2 {
-			f.Error("a queue whose first limit is 0 is not claimed from by its second")
+			f.Error("a queue that is listed twice is not claimed from if its first limit is 0")
 		}
 	}},
 	{"an attempt is counted with each claim", func(f *fixture) {
@@ -227,7 +227,7 @@ var claimPromises = []promise{
 			f.settle("w", got)
 		}
 		if got := f.read(j.ID); got.Attempt != 3 || got.Crashed != 0 {
-			f.Errorf("attempt is %d and died %d, want 3 and 0", got.Attempt, got.Crashed)
+			f.Errorf("attempt is %d, crashed attempts are %d, want 3 and 0", got.Attempt, got.Crashed)
 		}
 	}},
 }

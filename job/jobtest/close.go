@@ -19,7 +19,7 @@ var closePromises = []promise{
 		for _, queues := range [][]string{{"idle"}, {"idle", "other"}} {
 			f.spawn(func(ctx context.Context) {
 				err := f.Wait(ctx, queues...)
-				for err == nil { // without a cause
+				for err == nil { // a wait may return nil without a cause
 					err = f.Wait(ctx, queues...)
 				}
 				ended <- err
@@ -60,7 +60,7 @@ var closePromises = []promise{
 		}
 		f.counts(job.Count{Queue: job.DefaultQueue, Kind: "k", State: job.Running, N: 1})
 		if n := len(f.crons()) + len(f.workers()); n != 0 {
-			f.Errorf("%d crons and workers are there", n)
+			f.Errorf("there are %d crons and workers", n)
 		}
 	}},
 }
@@ -73,7 +73,7 @@ func (f *fixture) close() {
 	}
 }
 
-// calls makes every call once and yields what it returned.
+// calls calls each method once and yields its name and error.
 func (f *fixture) calls(ctx context.Context, held *job.Job) func(yield func(string, error) bool) {
 	return func(yield func(string, error) bool) {
 		next := f.job()

@@ -56,7 +56,7 @@ var orderPromises = []promise{
 	{"a hundred commands wait for a worker at most", func(f *fixture) {
 		f.renew("w", long)
 		f.renew("other", long)
-		for range 2 { // there is room again when they were fetched
+		for range 2 { // after they were fetched, there is capacity again
 			var want []job.Command
 			for i := range 100 {
 				want = append(want, job.Command{Do: job.CommandTick, Cron: strconv.Itoa(i)})

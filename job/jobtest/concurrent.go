@@ -72,7 +72,7 @@ var concurrentPromises = []promise{
 	{"an insert that fails spoils none at the same time", func(f *fixture) {
 		there := f.insertNew()
 		const callers, times = 6, 10
-		// Round after round, so that callers insert beside a failure and after one, however they are scheduled.
+		// Several rounds, so that callers insert during a failure and after one, however they are scheduled.
 		for range times {
 			err := meanwhile.Run(f.ctx, func(ctx context.Context) error {
 				for i := range callers {
@@ -138,7 +138,7 @@ var concurrentPromises = []promise{
 	}},
 }
 
-// An actor is a worker that does by turns, at random, what workers and their users do, and notes it in a ledger.
+// An actor is a worker that runs random operations of workers and users, and records the answers in a ledger.
 type actor struct {
 	*fixture
 	*ledger
@@ -148,7 +148,7 @@ type actor struct {
 	held    []*job.Job
 }
 
-// step does one thing.
+// step runs one random operation.
 func (a *actor) step(ctx context.Context) error {
 	switch n := a.rand.IntN(100); {
 	case n < 25:
@@ -166,9 +166,9 @@ func (a *actor) step(ctx context.Context) error {
 		return a.renew(ctx)
 	case n < 93:
 		return a.change(ctx)
-	case n < 96: // dies, and begins anew
+	case n < 96: // crashes, and starts again
 		a.held, a.session = nil, job.NewSession()
-	default: // hangs until its leases may have run out, and goes on
+	default: // hangs until its leases may have expired, and continues
 		return meanwhile.Sleep(ctx, a.upTo(4*short))
 	}
 	return nil
@@ -256,7 +256,7 @@ func (a *actor) renew(ctx context.Context) error {
 	return nil
 }
 
-// change cancels, deletes and retries some jobs.
+// change cancels, deletes or retries some jobs.
 func (a *actor) change(ctx context.Context) error {
 	found, err := a.List(ctx, job.Filter{Limit: 1 + a.rand.IntN(20)})
 	if err != nil {
@@ -292,7 +292,7 @@ func (a *actor) change(ctx context.Context) error {
 	return nil
 }
 
-// watchKeys tests again and again that no two unfinished jobs have the same unique key.
+// watchKeys checks repeatedly that no two unfinished jobs have the same unique key.
 func watchKeys(ctx context.Context, store job.Store, over <-chan struct{}) error {
 	for {
 		select {

@@ -92,11 +92,11 @@ var cronPromises = []promise{
 		}
 		f.tick(false, job.Tick{Cron: "c", Spec: "s", Next: at(0)})
 		if !f.cron("c").Paused {
-			f.Error("noting a cron let it go on")
+			f.Error("noting a paused cron resumed it")
 		}
 		f.pauseCron("c", false)
 		j := f.job()
-		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: at(1), Next: at(2), Job: j}) // by a clock that is ahead
+		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: at(1), Next: at(2), Job: j}) // from a worker whose clock is ahead
 		if f.cron("c").Paused {
 			f.Error("the cron is still paused")
 		}
@@ -106,7 +106,7 @@ var cronPromises = []promise{
 		at := f.hours()
 		first := f.job()
 		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: at(-3), Next: at(-2), Job: first})
-		f.pauseCron("c", false) // which it is not
+		f.pauseCron("c", false) // the cron is not paused
 		if c := f.cron("c"); !c.Last.Equal(at(-3)) {
 			f.Errorf("cron is %+v, want the last tick at %v", c, at(-3))
 		}
@@ -121,7 +121,7 @@ var cronPromises = []promise{
 		f.tick(false, job.Tick{Cron: "c", Spec: "s", At: at(-2), Next: at(-1), Job: f.job()})
 		f.tick(false, job.Tick{Cron: "c", Spec: "s", At: at(-1), Next: at(1), Job: f.job()})
 		j := f.job()
-		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: at(1), Next: at(2), Job: j}) // by a clock that is ahead
+		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: at(1), Next: at(2), Job: j}) // from a worker whose clock is ahead
 		f.pauseCron("c", true)
 		f.pauseCron("c", false)
 		if c := f.cron("c"); !c.Last.Equal(at(1)) || c.Job != j.ID {
@@ -187,10 +187,10 @@ var cronPromises = []promise{
 	}},
 }
 
-// cronTime is the i-th time of a cron.
+// cronTime returns the i-th time of a cron.
 func cronTime(i int) time.Time { return time.Date(2026, 10, 25, i, 0, 0, 0, time.UTC) }
 
-// hours returns a function for the time in so many hours from now.
+// hours returns a function that returns the time n hours from now.
 func (f *fixture) hours() func(n int) time.Time {
 	now := f.now().Truncate(time.Microsecond)
 	return func(n int) time.Time { return now.Add(time.Duration(n) * time.Hour) }
@@ -206,7 +206,7 @@ func (f *fixture) tick(want bool, t job.Tick) {
 		f.Errorf("tick of %s at %v returned %v, want %v", t.Cron, t.At, got, want)
 	}
 	if t.Job != nil && !got && f.exists(t.Job.ID) {
-		f.Errorf("the job of a tick at %v that did not count is there", t.At)
+		f.Errorf("the job of the tick at %v is stored, although the tick did not count", t.At)
 	}
 }
 

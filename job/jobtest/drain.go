@@ -10,15 +10,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Drained counts the attempts of a drain by how they ended.
+// Drained counts the attempts of a [Drain] by outcome.
 type Drained struct {
 	Completed, Retried, Snoozed, Canceled, Discarded int
 }
 
-// Drain runs the jobs of a store until none is due and none of those it claimed is running: jobs that are due in any queue that
-// is not paused, and those that become due meanwhile. Jobs that are due later, such as retried ones, stay. It runs a worker with
-// the handlers; see [DrainFor] to continue with later jobs. The test ends if the store fails, or if a handler or a task of it
-// calls t.Fatal, t.FailNow, t.Skip or runtime.Goexit: jobs that still run are then canceled.
+// Drain runs the due jobs of a store in all queues that are not paused, also those that become due while it runs, and returns
+// when no job is due and none that it claimed is running. Jobs that are due later, such as retried ones, stay. It runs a worker
+// with the handlers; use [DrainFor] to continue with later jobs. The test ends if the store fails, or if a handler or a task of
+// it calls t.Fatal, t.FailNow, t.Skip or runtime.Goexit; running jobs are then canceled.
 func Drain(t testing.TB, store job.Store, handlers ...job.Handler) Drained {
 	t.Helper()
 	d := &drain{store: store, handlers: handlers}
@@ -26,8 +26,8 @@ func Drain(t testing.TB, store job.Store, handlers ...job.Handler) Drained {
 	return d.done
 }
 
-// DrainFor is Drain, and continues with jobs that become due within a time from now: it sleeps until the next job is due. It is
-// meant for testing/synctest with a store in memory, where sleeping takes no time.
+// DrainFor is [Drain], and continues with jobs that become due within a duration from now: it sleeps until the next job is due.
+// It is meant for testing/synctest with a store in memory, where sleeping takes no time.
 func DrainFor(t testing.TB, store job.Store, within time.Duration, handlers ...job.Handler) Drained {
 	t.Helper()
 	d := &drain{store: store, handlers: handlers}
@@ -53,7 +53,7 @@ type drain struct {
 	done Drained
 }
 
-// due runs workers, each on all queues there are, until the last one leaves no other queue behind.
+// due runs a worker on all queues that exist, and again as long as new queues appear.
 func (d *drain) due(t testing.TB) {
 	t.Helper()
 	var known []job.QueueConfig
@@ -88,7 +88,7 @@ func (d *drain) work(t testing.TB, queues []job.QueueConfig) {
 			d.count(e)
 			left.observe(e)
 		},
-		Retention: map[job.State]time.Duration{}, // pruning is left to others
+		Retention: map[job.State]time.Duration{}, // this worker does not prune
 	}
 	if err := job.NewWorker(idle, config, d.handlers...).Run(ctx); err != nil {
 		t.Fatalf("jobtest.Drain: %v", err)
@@ -113,7 +113,7 @@ func (d *drain) count(e job.Event) {
 	}
 }
 
-// next returns when the first job is due of the queues that are not paused.
+// next returns when the first job of the queues that are not paused is due.
 func (d *drain) next(t testing.TB) (time.Time, bool) {
 	t.Helper()
 	infos, err := d.store.Queues(t.Context())
@@ -141,14 +141,14 @@ func (d *drain) next(t testing.TB) (time.Time, bool) {
 	return first, !first.IsZero()
 }
 
-// An untilIdle is the store of a worker that is to stop when nothing is due and it holds nothing.
+// An untilIdle is the store of a worker that stops when no job is due and it holds none.
 type untilIdle struct {
 	job.Store
 	idle func()
 
 	mu      sync.Mutex
 	held    int
-	settled bool   // all that was claimed is settled, so that it is time to claim again
+	settled bool   // all claimed jobs are settled, so the worker has to claim again
 	wake    func() // ends the wait
 }
 
@@ -160,7 +160,7 @@ func (u *untilIdle) Claim(ctx context.Context, c job.Claim) (job.Claimed, error)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.held += len(got.Jobs)
-	// What was held when the claim began may have enqueued jobs since.
+	// Jobs that were running when the claim started may have enqueued others since.
 	if err == nil && before == 0 && u.held == 0 {
 		u.idle()
 	}
@@ -188,7 +188,7 @@ func (u *untilIdle) Settle(ctx context.Context, session job.Session, outcomes ..
 	return lost, nil
 }
 
-// Wait also returns when all is settled.
+// Wait also returns when all claimed jobs are settled.
 func (u *untilIdle) Wait(ctx context.Context, queues ...string) error {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// AssertEnqueued looks for a job of a kind with args that match, in any state, and fails the test if there is none. A nil match
-// accepts any args. It returns the newest job that matches, or nil.
+// AssertEnqueued finds a job of a kind, in any state, whose args match, and fails the test if there is none. A nil match accepts
+// any args. It returns the newest job that matches, or nil.
 func AssertEnqueued[T any](t testing.TB, store job.Store, kind *job.Kind[T], match func(args T) bool) *job.Job {
 	t.Helper()
 	j, problem := find(t, store, kind, match)
@@ -19,7 +19,7 @@ func AssertEnqueued[T any](t testing.TB, store job.Store, kind *job.Kind[T], mat
 	return j
 }
 
-// RequireEnqueued is AssertEnqueued, and ends the test if there is no such job.
+// RequireEnqueued is [AssertEnqueued], and ends the test if there is no such job.
 func RequireEnqueued[T any](t testing.TB, store job.Store, kind *job.Kind[T], match func(args T) bool) *job.Job {
 	t.Helper()
 	j, problem := find(t, store, kind, match)
@@ -29,7 +29,7 @@ func RequireEnqueued[T any](t testing.TB, store job.Store, kind *job.Kind[T], ma
 	return j
 }
 
-// shown is how many jobs are shown when none matches.
+// shown is how many jobs the failure shows when none matches.
 const shown = 5
 
 func find[T any](t testing.TB, store job.Store, kind *job.Kind[T], match func(args T) bool) (found *job.Job, problem string) {

@@ -8,20 +8,20 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A Call is a call of a method of a store, as [Faulty] describes it.
+// A Call describes a call of a store method to the rule of [Faulty].
 type Call struct {
 	Method string // such as "Claim"
 	N      int    // which call of this method it is, from 1
 }
 
-// A Fault describes how a call fails. The zero value means that it does not fail.
+// A Fault describes how a call fails. The zero value does not fail it.
 type Fault struct {
 	Before error // returned without the call being made
-	After  error // returned after the call was made: what it wrote is written, and only its answer is lost
+	After  error // returned after the call was made: its writes are stored, and only its answer is lost
 }
 
-// Faulty wraps a store so that its calls fail as rule decides. rule is called before each call, by many goroutines at once; the
-// call waits for rule, which can therefore make calls slow as well. Close is not affected.
+// Faulty wraps a store so that rule decides which of its calls fail. rule is called before each call, by many goroutines at once;
+// the call waits for rule, which can therefore also delay it. Close is not affected.
 func Faulty(store job.Store, rule func(Call) Fault) job.Store {
 	return &faulty{store: store, rule: rule, calls: map[string]int{}}
 }
@@ -34,7 +34,7 @@ type faulty struct {
 	calls map[string]int // by method
 }
 
-// try makes a call unless it is to fail before.
+// try makes a call unless the rule fails it before.
 func try[T any](f *faulty, method string, call func() (T, error)) (T, error) {
 	f.mu.Lock()
 	f.calls[method]++
@@ -52,7 +52,7 @@ func try[T any](f *faulty, method string, call func() (T, error)) (T, error) {
 	return answer, err
 }
 
-// do is try for a call that has no answer but its error.
+// do is try for a call that returns only an error.
 func (f *faulty) do(method string, call func() error) error {
 	_, err := try(f, method, func() (struct{}, error) { return struct{}{}, call() })
 	return err

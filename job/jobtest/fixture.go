@@ -10,23 +10,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A fixture is what a test of the contract works with: a store of its own. Its methods end the test when a call fails.
+// A fixture has what a test of the contract needs: a store of its own. Its methods end the test when a call fails.
 type fixture struct {
 	*testing.T
 	job.Store
 	ctx    context.Context
-	closed bool           // by the test
-	ahead  *time.Duration // the clock of the store is before that of the test; nil until somebody asks for it
+	closed bool           // the test closed the store
+	ahead  *time.Duration // how far the clock of the store is ahead of the test's; nil until it is needed
 }
 
 const (
 	long  = 10 * time.Minute      // a lease that does not run out during a test
-	short = 50 * time.Millisecond // one that does
-	slack = time.Minute           // between the clock of the test and that of the store
-	pause = 5 * time.Millisecond  // between two looks at something that should happen soon
+	short = 50 * time.Millisecond // a lease that expires during a test
+	slack = time.Minute           // allowed difference between the clocks of the test and the store
+	pause = 5 * time.Millisecond  // between two checks of a condition that should soon hold
 )
 
-// sessionOf is the only one of a worker of the tests.
+// sessionOf returns the only session of a worker of the tests.
 func sessionOf(worker string) job.Session {
 	n := job.Session(1)
 	for _, c := range []byte(worker) {
@@ -50,7 +50,7 @@ func (f *fixture) kind(kind string, opts ...job.EnqueueOption) *job.Job {
 	return j
 }
 
-// insert stores jobs none of which is a duplicate.
+// insert stores jobs, none of which is a duplicate.
 func (f *fixture) insert(jobs ...*job.Job) {
 	f.Helper()
 	ids := f.tryInsert(jobs...)
@@ -61,7 +61,7 @@ func (f *fixture) insert(jobs ...*job.Job) {
 	}
 }
 
-// tryInsert stores jobs some of which may be duplicates.
+// tryInsert stores jobs, some of which may be duplicates.
 func (f *fixture) tryInsert(jobs ...*job.Job) []job.ID {
 	f.Helper()
 	ids, err := f.Insert(f.ctx, jobs...)
@@ -82,13 +82,13 @@ func (f *fixture) insertNew(opts ...job.EnqueueOption) *job.Job {
 	return j
 }
 
-// claim takes at most n jobs of the default queue with a long lease.
+// claim claims at most n jobs of the default queue with a long lease.
 func (f *fixture) claim(worker string, n int) []*job.Job {
 	f.Helper()
 	return f.claimBy(job.Claim{Worker: worker, Session: sessionOf(worker), Queues: queues(n, job.DefaultQueue), Limit: n, Lease: long}).Jobs
 }
 
-// take claims n jobs of the default queue, no less.
+// take claims exactly n jobs of the default queue.
 func (f *fixture) take(worker string, n int) []*job.Job {
 	f.Helper()
 	jobs := f.claim(worker, n)
@@ -98,7 +98,7 @@ func (f *fixture) take(worker string, n int) []*job.Job {
 	return jobs
 }
 
-// claimOne takes the only due job of the default queue.
+// claimOne claims the only due job of the default queue.
 func (f *fixture) claimOne(worker string) *job.Job {
 	f.Helper()
 	jobs := f.claim(worker, 10)
@@ -117,7 +117,7 @@ func (f *fixture) claimBy(c job.Claim) job.Claimed {
 	return claimed
 }
 
-// claimExpired claims for worker until a job is taken whose lease has run out.
+// claimExpired claims for worker until it gets a job whose lease has expired.
 func (f *fixture) claimExpired(worker string) *job.Job {
 	f.Helper()
 	var taken *job.Job
@@ -132,7 +132,7 @@ func (f *fixture) claimExpired(worker string) *job.Job {
 	return taken
 }
 
-// queues is for claims: each queue with the same limit.
+// queues returns the queues of a claim, each with the same limit.
 func queues(limit int, names ...string) []job.QueueLimit {
 	var limits []job.QueueLimit
 	for _, name := range names {
@@ -141,13 +141,13 @@ func queues(limit int, names ...string) []job.QueueLimit {
 	return limits
 }
 
-// settle writes what became of jobs that the worker holds.
+// settle writes the outcomes of jobs that the worker holds.
 func (f *fixture) settle(worker string, jobs ...*job.Job) {
 	f.Helper()
 	f.settleLosing(worker, nil, jobs...)
 }
 
-// settleLosing writes what became of jobs, some of which the worker does not hold any more.
+// settleLosing writes the outcomes of jobs, and tests that the worker no longer holds those in want.
 func (f *fixture) settleLosing(worker string, want []job.ID, jobs ...*job.Job) {
 	f.Helper()
 	lost, err := f.Settle(f.ctx, sessionOf(worker), job.Outcomes(jobs...)...)
@@ -164,7 +164,7 @@ func (f *fixture) finish(j *job.Job, state job.State) {
 	f.settle(j.Worker, j)
 }
 
-// insertFinished makes a job and leads it to a final state.
+// insertFinished makes a job and brings it to a final state.
 func (f *fixture) insertFinished(state job.State, opts ...job.EnqueueOption) *job.Job {
 	f.Helper()
 	j := f.insertNew(opts...)
@@ -181,7 +181,7 @@ func (f *fixture) insertFinished(state job.State, opts ...job.EnqueueOption) *jo
 	return f.read(j.ID)
 }
 
-// renew renews leases with the info of a worker of two queues.
+// renew renews leases, with the info of a worker of two queues.
 func (f *fixture) renew(worker string, lease time.Duration, ids ...job.ID) job.Renewed {
 	f.Helper()
 	renewed, err := f.Renew(f.ctx, job.Renewal{Worker: worker, Session: sessionOf(worker), Lease: lease, Jobs: ids, Info: workerInfo})
@@ -227,7 +227,7 @@ func (f *fixture) all(n int) []*job.Job {
 	filter := job.Filter{Limit: n}
 	for page := f.list(filter); len(page) > 0; page = f.list(filter) {
 		if len(all) > 0 && compare(page[0].ID, filter.Before) >= 0 {
-			f.Fatalf("the page before %v begins with %v", filter.Before, page[0].ID)
+			f.Fatalf("the page before %v starts with %v", filter.Before, page[0].ID)
 		}
 		all = append(all, page...)
 		filter.Before = page[len(page)-1].ID
@@ -259,7 +259,7 @@ func (f *fixture) state(id job.ID, want job.State) {
 	}
 }
 
-// due tests that exactly these jobs are claimed, in order. They stay so.
+// due tests that exactly these jobs are claimed, in this order. They stay claimed.
 func (f *fixture) due(want ...*job.Job) {
 	f.Helper()
 	f.sameIDs("due", ids(f.claim("due", len(want)+1)), ids(want))
@@ -273,7 +273,7 @@ func (f *fixture) sameIDs(what string, got, want []job.ID) {
 	}
 }
 
-// sameTime compares times of which the store may have dropped what is less than a millisecond.
+// sameTime compares times. The store may have dropped fractions of a millisecond.
 func (f *fixture) sameTime(what string, got, want time.Time) {
 	f.Helper()
 	if d := got.Sub(want).Abs(); d > time.Millisecond {
@@ -281,7 +281,7 @@ func (f *fixture) sameTime(what string, got, want time.Time) {
 	}
 }
 
-// now is the time by the clock of the store, about, or by that of the test if the store does not tell.
+// now returns about the time of the store's clock, or of the test's clock if the store does not report its time.
 func (f *fixture) now() time.Time {
 	f.Helper()
 	if f.ahead == nil {
@@ -296,7 +296,7 @@ func (f *fixture) now() time.Time {
 	return time.Now().Add(*f.ahead)
 }
 
-// near compares two times by the store's clock.
+// near compares two times of the store's clock, with some tolerance.
 func (f *fixture) near(what string, got, want time.Time) {
 	f.Helper()
 	if d := got.Sub(want).Abs(); d > slack {
@@ -304,13 +304,13 @@ func (f *fixture) near(what string, got, want time.Time) {
 	}
 }
 
-// eventually waits until ok.
+// eventually waits until ok returns true.
 func (f *fixture) eventually(what string, ok func() bool) {
 	f.Helper()
 	for !ok() {
 		select {
 		case <-f.ctx.Done():
-			f.Fatalf("waited in vain for %s", what)
+			f.Fatalf("waited too long for %s", what)
 		case <-time.After(pause):
 		}
 	}
@@ -328,7 +328,7 @@ func compare(a, b job.ID) int { return slices.Compare(a[:], b[:]) }
 
 func sorted(ids []job.ID) []job.ID { return slices.SortedFunc(slices.Values(ids), compare) }
 
-// checkCounts compares the counts with the jobs that are listed.
+// checkCounts compares the counts with the listed jobs.
 func (f *fixture) checkCounts() {
 	f.Helper()
 	type key struct {

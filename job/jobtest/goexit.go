@@ -9,16 +9,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A goexit notes that a handler has called runtime.Goexit, as t.Fatal does: that ends the goroutine of the handler, and not that of
+// A goexit detects a handler that called runtime.Goexit, as t.Fatal does: that ends the goroutine of the handler, but not that of
 // the test.
 type goexit struct {
-	stop func() // ends the worker
+	stop func() // stops the worker
 
 	mu   sync.Mutex
-	kind string // of the first job whose handler did
+	kind string // of the first job whose handler called it
 }
 
-// observe is given the events of the worker.
+// observe receives the events of the worker.
 func (g *goexit) observe(e job.Event) {
 	if e.Job == nil || !errors.Is(e.Err, meanwhile.ErrGoexit) {
 		return
@@ -31,7 +31,7 @@ func (g *goexit) observe(e job.Event) {
 	}
 }
 
-// endTest ends the test in its own goroutine if a handler meant to.
+// endTest ends the test in its own goroutine if a handler called runtime.Goexit.
 func (g *goexit) endTest(t testing.TB, caller string) {
 	t.Helper()
 	g.mu.Lock()

@@ -14,10 +14,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// goexitEnv is set for the process in which tests are to fail.
+// goexitEnv is set in the process whose tests are to fail.
 const goexitEnv = "MEANWHILE_JOBTEST_GOEXIT"
 
-// What a test does when the handler of its job ends the test.
+// goexits are the ways in which a handler ends the test.
 var goexits = []struct {
 	name    string
 	handler func(t *testing.T) job.Handler
@@ -47,7 +47,7 @@ var goexits = []struct {
 	}, "SKIP", "no mail today"},
 }
 
-// goexitRuns are the ways to run the handler.
+// goexitRuns are the functions that run the handler.
 var goexitRuns = []struct {
 	name string
 	run  func(t *testing.T, h job.Handler)
@@ -68,7 +68,7 @@ func storeOfMails(t *testing.T) job.Store {
 	return store
 }
 
-// TestFatalInAHandlerEndsTheTest runs tests that fail on purpose in a process of its own.
+// TestFatalInAHandlerEndsTheTest runs tests that fail on purpose, in another process.
 func TestFatalInAHandlerEndsTheTest(t *testing.T) {
 	command := exec.Command(os.Args[0], "-test.run=^TestFatalInAHandler$", "-test.v", "-test.timeout=1m")
 	command.Env = append(os.Environ(), goexitEnv+"=1")
@@ -87,7 +87,7 @@ func TestFatalInAHandlerEndsTheTest(t *testing.T) {
 		}
 	}
 	if strings.Contains(string(out), afterwards) {
-		t.Error("a test went on after its end")
+		t.Error("a test continued after it should have ended")
 	}
 	if t.Failed() {
 		t.Logf("the end of the output:\n%s", out[max(len(out)-4000, 0):])

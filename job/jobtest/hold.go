@@ -17,7 +17,7 @@ var holdPromises = []promise{
 			},
 			"settled with its failures": func() job.ID {
 				j := f.claimOne("w")
-				j.Failures = []job.Failure{{Attempt: 1, Error: "no"}} // stores write it by another statement
+				j.Failures = []job.Failure{{Attempt: 1, Error: "no"}} // stores write such a job by another statement
 				f.finish(j, job.Discarded)
 				return j.ID
 			},
@@ -151,7 +151,7 @@ var holdPromises = []promise{
 	}},
 }
 
-// held are the limits under which a discarded job holds its key.
+// held are limits with which a discarded job holds its key.
 var held = job.Limits{EachKey: job.KeyLimits{InOrder: true, HoldOnDiscard: true}}
 
 func (f *fixture) holdOnDiscard() {

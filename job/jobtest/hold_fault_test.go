@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// heldAs sets the limits as alter makes them where a discarded job is to hold its key.
+// heldAs changes limits with which a discarded job holds its key, as alter does.
 func heldAs(alter func(l *job.Limits)) func(b *broken) {
 	return limitAs(func(l *job.Limits) {
 		if l.EachKey.HoldOnDiscard {
@@ -75,7 +75,7 @@ var holdFaults = []fault{
 	})},
 }
 
-// keepHeld claims no job of a key again after an action that should have let it go on.
+// keepHeld makes Claim return nothing after an action that should have released the key "a".
 func keepHeld(b *broken, of func(action job.Action) bool) {
 	var stuck []string
 	b.apply = func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {

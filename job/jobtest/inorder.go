@@ -21,7 +21,7 @@ var inOrderPromises = []promise{
 		second := f.job(job.LimitKey("a"), job.Priority(9))
 		third := f.job(job.LimitKey("a"), job.At(f.now().Add(-time.Hour)))
 		f.insert(second, third)
-		time.Sleep(2 * time.Millisecond) // another instant of the store's clock
+		time.Sleep(2 * time.Millisecond) // so that the store's clock has advanced
 		f.insert(late)
 		plain := []*job.Job{f.job(), f.job()}
 		f.insert(plain...)
@@ -166,7 +166,7 @@ var inOrderPromises = []promise{
 			f.Fatal(err)
 		}
 		for key, got := range done {
-			if !slices.IsSortedFunc(got, compare) { // they were enqueued one after the other
+			if !slices.IsSortedFunc(got, compare) { // they were enqueued one by one
 				f.Errorf("the jobs of key %s completed in the order %v", key, got)
 			}
 		}
@@ -203,7 +203,7 @@ func (f *fixture) inOrder() {
 	f.limit(job.Limits{EachKey: job.KeyLimits{InOrder: true}})
 }
 
-// first returns the queued job of the default queue that was made first.
+// first returns the queued job of the default queue that was created first.
 func (f *fixture) first() *job.Job {
 	f.Helper()
 	queued := f.list(job.Filter{Queues: []string{job.DefaultQueue}, States: []job.State{job.Queued}})

@@ -7,14 +7,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// oneAtATime takes the order away, but not that one job of a key runs at a time.
+// oneAtATime drops the order of jobs, but still runs one job of a key at a time.
 func oneAtATime(l *job.Limits) {
 	if l.EachKey.InOrder {
 		l.EachKey = job.KeyLimits{Running: 1}
 	}
 }
 
-// Faults of jobs in order.
+// Faults of jobs that run in order.
 var inOrderFaults = []fault{
 	{name: "jobs in order run one at a time, in any order", noticed: []string{
 		"jobs of a key in order run one at a time, as they were enqueued",

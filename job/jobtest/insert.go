@@ -114,13 +114,13 @@ var insertPromises = []promise{
 		again := f.job()
 		again.ID = there.ID
 		if _, err := f.Insert(f.ctx, a, again, b); err == nil {
-			f.Fatal("insert of a job whose ID is there returned no error")
+			f.Fatal("insert of a job whose ID exists already returned no error")
 		}
 		if f.exists(a.ID) || f.exists(b.ID) {
-			f.Error("insert returned an error and stored a part of the jobs")
+			f.Error("insert returned an error and stored some of the jobs")
 		}
 		if got := f.read(there.ID); got.Queue != "there" {
-			f.Errorf("insert changed the job that was there: %+v", got)
+			f.Errorf("insert changed the existing job: %+v", got)
 		}
 	}},
 	{"args come back as they were", func(f *fixture) {

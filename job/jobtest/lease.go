@@ -154,12 +154,12 @@ var leasePromises = []promise{
 		got := f.claimBy(job.Claim{Worker: "x", Session: sessionOf("x"), Queues: queues(5, job.DefaultQueue), Limit: 5, Lease: long, Expired: true})
 		f.sameIDs("claimed", ids(got.Jobs), []job.ID{j.ID})
 		if got.Expired[j.ID] != "w" || got.Jobs[0].Crashed != 1 {
-			f.Errorf("taken from %q, died %d times, want w and 1", got.Expired[j.ID], got.Jobs[0].Crashed)
+			f.Errorf("taken from %q, crashed %d times, want w and 1", got.Expired[j.ID], got.Jobs[0].Crashed)
 		}
 	}},
 	{"a job that its session drops can be claimed at once", func(f *fixture) {
 		j, kept := f.insertLeased("w", long), f.insertLeased("w", long)
-		f.drop("x", kept.ID) // which does not hold it
+		f.drop("x", kept.ID) // x does not hold it
 		f.drop("w", j.ID)
 		got := f.claimBy(job.Claim{Worker: "x", Session: sessionOf("x"), Queues: queues(5, job.DefaultQueue), Limit: 5, Lease: long, Expired: true})
 		f.sameIDs("claimed", ids(got.Jobs), []job.ID{j.ID})
@@ -197,7 +197,7 @@ var leasePromises = []promise{
 		f.settle("w", known)
 	}},
 	{"a claim after one without an answer sets the lease anew", func(f *fixture) {
-		const lease = 2 * time.Second // within which even several stores on a busy machine answer
+		const lease = 2 * time.Second // long enough for several stores on a busy machine to answer
 		j := f.insertNew()
 		c := job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: lease, Call: 1}
 		f.sameIDs("claimed by call 1", ids(f.claimBy(c).Jobs), []job.ID{j.ID})
@@ -228,13 +228,13 @@ var leasePromises = []promise{
 				return len(f.claimBy(job.Claim{Worker: worker, Session: sessionOf(worker), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: short, Expired: true}).Jobs) == 1
 			})
 			if got := f.read(j.ID); got.Crashed != want || got.Attempt != want+1 {
-				f.Errorf("died %d times in %d attempts, want %d in %d", got.Crashed, got.Attempt, want, want+1)
+				f.Errorf("crashed %d times in %d attempts, want %d in %d", got.Crashed, got.Attempt, want, want+1)
 			}
 		}
 	}},
 }
 
-// insertLeased makes a job that worker holds for a time, if its session begins with it.
+// insertLeased makes a job that worker holds for a time, if the claim starts its session.
 func (f *fixture) insertLeased(worker string, lease time.Duration) *job.Job {
 	f.Helper()
 	j := f.insertNew()
@@ -251,7 +251,7 @@ func (f *fixture) drop(worker string, ids ...job.ID) {
 	}
 }
 
-// expired reports whether the leases of these jobs have run out, going by when they were claimed.
+// expired reports whether the leases of these jobs have expired, calculated from when they were claimed.
 func (f *fixture) expired(ids ...job.ID) bool {
 	f.Helper()
 	probe := f.insertNew(job.Queue("probe"), job.In(short))

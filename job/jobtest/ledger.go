@@ -8,12 +8,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A ledger notes what a store has answered to many callers at once, and then tells whether that can be true.
+// A ledger records the answers of a store to many concurrent callers, and then checks whether they are consistent.
 type ledger struct {
 	mu       sync.Mutex
-	jobs     map[job.ID]bool // stored; false when removed
+	jobs     map[job.ID]bool // true if stored, false if deleted
 	attempts map[attempt]*account
-	finals   map[job.ID]bool // finished once, by a settle or an action, or to be canceled when they are queued again
+	finals   map[job.ID]bool // finished once, by a settle or an action, or to be canceled when queued again
 	ended    int             // settles in a final state
 	wrong    []string
 }
@@ -24,10 +24,10 @@ type attempt struct {
 	n  int
 }
 
-// An account is what happened to an attempt.
+// An account records what happened to an attempt.
 type account struct {
 	worker  string
-	expired string // whose lease had run out, for the claim of it
+	expired string // the worker whose lease had expired when the job was claimed
 	settled job.State
 }
 
@@ -82,7 +82,7 @@ func (l *ledger) settled(jobs []*job.Job, lost []job.ID) {
 	}
 }
 
-// changed notes what an action has made of a job: its state, or "" for one that was deleted.
+// changed records the effect of an action on a job: its new state, or "" if it was deleted.
 func (l *ledger) changed(id job.ID, state job.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *ledger) note(a attempt, what string) {
 	}
 }
 
-// check compares what was noted with what is stored. Nobody uses the store any more.
+// check compares the recorded answers with the stored jobs. No caller uses the store any more.
 func (l *ledger) check(f *fixture) {
 	f.Helper()
 	l.mu.Lock()

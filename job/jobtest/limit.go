@@ -44,7 +44,7 @@ var limitPromises = []promise{
 				next := []*job.Job{f.job(job.LimitKey("k")), f.job(job.LimitKey("k"))}
 				f.insert(next...)
 				if got := f.claim("w", 5); len(got) != 0 {
-					f.Fatalf("%s: claimed %d beside a job that runs", name, len(got))
+					f.Fatalf("%s: claimed %d while a job is running", name, len(got))
 				}
 				end(j)
 				for i := range next {
@@ -112,7 +112,7 @@ var limitPromises = []promise{
 		f.due()
 		f.limit(job.Limits{})
 		if n := len(f.claim("w", 100)); n == 0 || len(f.list(job.Filter{States: []job.State{job.Queued}})) != 0 {
-			f.Errorf("without limits %d jobs were claimed, and not all", n)
+			f.Errorf("without limits only %d jobs were claimed, want all", n)
 		}
 	}},
 	{"limits are returned, with how far they are used", func(f *fixture) {
@@ -132,7 +132,7 @@ var limitPromises = []promise{
 	}},
 	{"limits are returned of several keys at once, in their order", func(f *fixture) {
 		if none := f.uses(); len(none) != 0 {
-			f.Errorf("of no keys the limits are %+v", none)
+			f.Errorf("for no keys, the limits are %+v", none)
 		}
 		f.isUse(f.uses("a", "a")[1], job.LimitUse{})
 		l := job.Limits{Running: 9, EachKey: job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Minute, Burst: 2}, InOrder: true, HoldOnDiscard: true}}
@@ -154,7 +154,7 @@ var limitPromises = []promise{
 		for i, want := range []job.LimitUse{c, queue, queue, b, c} {
 			f.isUse(uses[i], want)
 			if !uses[i].Now.Equal(uses[0].Now) {
-				f.Errorf("the limits of the keys are of %v and of %v, want one time", uses[0].Now, uses[i].Now)
+				f.Errorf("the limits of the keys are as of %v and %v, want the same time", uses[0].Now, uses[i].Now)
 			}
 		}
 	}},
@@ -195,7 +195,7 @@ func (f *fixture) limit(l job.Limits) {
 	}
 }
 
-// uses returns how far the limits of the default queue and of keys are used.
+// uses returns how much of the limits of the default queue and of keys is used.
 func (f *fixture) uses(keys ...string) []job.LimitUse {
 	f.Helper()
 	got, err := f.Limits(f.ctx, job.DefaultQueue, keys...)
@@ -205,7 +205,7 @@ func (f *fixture) uses(keys ...string) []job.LimitUse {
 	return got
 }
 
-// used tests how far the limits of the default queue and a key are used.
+// used tests how much of the limits of the default queue and a key is used.
 func (f *fixture) used(key string, want job.LimitUse) {
 	f.Helper()
 	f.isUse(f.uses(key)[0], want)
@@ -225,7 +225,7 @@ func (f *fixture) isUse(got, want job.LimitUse) {
 	}
 }
 
-// ends are the ways in which a job stops running.
+// ends returns the ways in which a job can stop running.
 func (f *fixture) ends() map[string]func(j *job.Job) {
 	settle := func(alter func(j *job.Job)) func(j *job.Job) {
 		return func(j *job.Job) {

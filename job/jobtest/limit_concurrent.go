@@ -13,7 +13,8 @@ import (
 )
 
 var limitConcurrentPromises = []promise{
-	// With five keys the queue is full first; with two, whose jobs are never as many as it has room for, the keys.
+	// With five keys the limit of the queue is reached first; with two, the limits of the keys, which add up to less than that of
+	// the queue.
 	{"workers at once keep to the limits", func(f *fixture) {
 		const inQueue, ofKey = 6, 2
 		f.limit(job.Limits{Running: inQueue, EachKey: job.KeyLimits{Running: ofKey}})
@@ -54,7 +55,7 @@ var limitConcurrentPromises = []promise{
 				f.Fatal(err)
 			}
 			if last > 0 && total > 2 {
-				f.Fatalf("%d jobs run, of which %d were claimed with a limit of 2", total, last)
+				f.Fatalf("%d jobs are running, of which %d were claimed with a limit of 2", total, last)
 			}
 		}
 	}},
@@ -92,7 +93,7 @@ var limitConcurrentPromises = []promise{
 	}},
 }
 
-// runAtOnce has four workers insert and run jobs of so many keys, and sees that no more of them run than may.
+// runAtOnce has four workers insert and run jobs of several keys, and tests that they stay within the limits.
 func (f *fixture) runAtOnce(keys, inQueue, ofKey int) {
 	f.Helper()
 	const workers, jobs = 4, 60
@@ -104,7 +105,7 @@ func (f *fixture) runAtOnce(keys, inQueue, ofKey int) {
 		running[j.LimitKey] += n
 		running["all"] += n
 		if running["all"] > inQueue || running[j.LimitKey] > ofKey {
-			f.Errorf("%d jobs run, %d of key %s", running["all"], running[j.LimitKey], j.LimitKey)
+			f.Errorf("%d jobs are running, %d of them of key %s", running["all"], running[j.LimitKey], j.LimitKey)
 		}
 	}
 	finished := func() int {
@@ -160,7 +161,7 @@ func (f *fixture) runAtOnce(keys, inQueue, ofKey int) {
 	}
 }
 
-// limitActions are random actions on a queue with limits, beside a naive model: what runs, one by one.
+// limitActions are random actions on a queue with limits, beside a simple model that keeps each running job.
 type limitActions struct {
 	*fixture
 	rand    *rand.Rand
@@ -168,8 +169,8 @@ type limitActions struct {
 	limits  job.Limits
 	own     map[string]job.KeyLimits
 	held    map[job.ID]*job.Job
-	holding bool // limits have discarded jobs hold their keys, mostly
-	// discarded are the jobs that hold those behind them, if they are still so.
+	holding bool // in most steps, the limits let discarded jobs hold their keys
+	// discarded are the discarded jobs that hold their keys: those behind them wait.
 	discarded map[job.ID]*job.Job
 }
 
@@ -178,7 +179,7 @@ func (a *limitActions) step() {
 	switch a.rand.IntN(9) {
 	case 8:
 		key := []string{"a", "b"}[a.rand.IntN(2)]
-		a.own[key] = job.KeyLimits{Running: a.rand.IntN(4), Weight: a.rand.IntN(4)} // none removes them
+		a.own[key] = job.KeyLimits{Running: a.rand.IntN(4), Weight: a.rand.IntN(4)} // all zero: no limits of its own
 		if err := a.SetKeyLimits(a.ctx, a.queue, key, a.own[key]); err != nil {
 			a.Fatal(err)
 		}
@@ -200,7 +201,7 @@ func (a *limitActions) step() {
 	}
 }
 
-// setLimits sets other limits.
+// setLimits sets random limits.
 func (a *limitActions) setLimits() {
 	a.Helper()
 	before := a.limits
@@ -219,7 +220,7 @@ func (a *limitActions) setLimits() {
 	}
 }
 
-// end ends one of the jobs that run.
+// end settles one of the running jobs.
 func (a *limitActions) end() {
 	a.Helper()
 	held := slices.SortedFunc(func(yield func(*job.Job) bool) {
@@ -239,7 +240,7 @@ func (a *limitActions) end() {
 	a.noteDiscarded(j)
 }
 
-// discard gives up a queued job.
+// discard discards a queued job.
 func (a *limitActions) discard() {
 	a.Helper()
 	queued := a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}})
@@ -251,7 +252,7 @@ func (a *limitActions) discard() {
 	a.noteDiscarded(a.read(j.ID))
 }
 
-// noteDiscarded notes what a job that was discarded holds.
+// noteDiscarded records a discarded job if it holds its key.
 func (a *limitActions) noteDiscarded(j *job.Job) {
 	if j.State == job.Discarded && a.limits.EachKey.HoldOnDiscard {
 		a.discarded[j.ID] = j
@@ -270,7 +271,7 @@ func (a *limitActions) release() {
 	delete(a.discarded, id)
 }
 
-// holds reports whether a discarded job of its key was created before a job.
+// holds reports whether a discarded job that holds the key was created before j.
 func (a *limitActions) holds(j *job.Job) bool {
 	for _, d := range a.discarded {
 		if j.LimitKey != "" && d.LimitKey == j.LimitKey && createdBefore(d, j) {
@@ -280,12 +281,12 @@ func (a *limitActions) holds(j *job.Job) bool {
 	return false
 }
 
-// createdBefore reports whether a comes first of two jobs in order.
+// createdBefore reports whether a comes before b in the order of their key.
 func createdBefore(a, b *job.Job) bool {
 	return a.Created.Before(b.Created) || a.Created.Equal(b.Created) && compare(a.ID, b.ID) < 0
 }
 
-// atOnce returns how many jobs of a key may run at once; zero is no bound.
+// atOnce returns how many jobs of a key may run at once; zero is no limit.
 func (a *limitActions) atOnce(key string) int {
 	of := a.limits.EachKey
 	if own := a.own[key]; own != (job.KeyLimits{}) {
@@ -300,7 +301,7 @@ func (a *limitActions) atOnce(key string) int {
 	return of.Running
 }
 
-// claim takes as many as the limits allow, no more and no less.
+// claim claims jobs, and tests that it gets as many as the limits allow, no more and no fewer.
 func (a *limitActions) claim() {
 	a.Helper()
 	n := 1 + a.rand.IntN(6)
@@ -312,7 +313,7 @@ func (a *limitActions) claim() {
 	for _, j := range a.held {
 		running[j.LimitKey]++
 	}
-	open := 0 // jobs that could have been claimed beside
+	open := 0 // jobs that the claim could also have returned
 	for _, j := range a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}}) {
 		if a.holds(j) {
 			continue
@@ -323,21 +324,21 @@ func (a *limitActions) claim() {
 	}
 	most := a.limits.Running
 	if len(got) < n && open > 0 && (most == 0 || len(a.held) < most) {
-		a.Fatalf("claimed %d of up to %d, with %d running and %d more that the limits %+v and %+v allow", len(got), n, len(a.held), open, a.limits, a.own)
+		a.Fatalf("claimed %d of up to %d, with %d running and %d more allowed by the limits %+v and %+v", len(got), n, len(a.held), open, a.limits, a.own)
 	}
 	if len(got) > 0 && most > 0 && len(a.held) > most {
-		a.Fatalf("%d run, with a limit of %d", len(a.held), most)
+		a.Fatalf("%d jobs are running, with a limit of %d", len(a.held), most)
 	}
 	for _, j := range got {
 		if most := a.atOnce(j.LimitKey); most > 0 && running[j.LimitKey] > most {
-			a.Fatalf("%d of key %s run, with a limit of %d", running[j.LimitKey], j.LimitKey, most)
+			a.Fatalf("%d jobs of key %s are running, with a limit of %d", running[j.LimitKey], j.LimitKey, most)
 		}
 		if a.holds(j) {
-			a.Fatalf("of key %s %v was claimed, and one before it is discarded", j.LimitKey, j.ID)
+			a.Fatalf("job %[2]v of key %[1]s was claimed, but one before it is discarded and holds the key", j.LimitKey, j.ID)
 		}
 		for _, q := range a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}}) {
 			if a.limits.EachKey.InOrder && j.LimitKey != "" && q.LimitKey == j.LimitKey && createdBefore(q, j) {
-				a.Fatalf("of key %s %v was claimed, and %v was enqueued before it", j.LimitKey, j.ID, q.ID)
+				a.Fatalf("of key %s, job %v was claimed, but %v was enqueued before it", j.LimitKey, j.ID, q.ID)
 			}
 		}
 	}

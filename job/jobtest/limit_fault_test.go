@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// limitAs sets the limits as alter makes them.
+// limitAs sets limits that alter has changed.
 func limitAs(alter func(l *job.Limits)) func(b *broken) {
 	return func(b *broken) {
 		b.setLimits = func(ctx context.Context, queue string, l job.Limits) error {
@@ -200,7 +200,7 @@ var limitFaults = []fault{
 	}},
 }
 
-// leak makes a job that has stopped running take room as long as it exists: another one is claimed in its place.
+// leak makes a job that has stopped running count as running as long as it exists: it claims another one in its place.
 func (b *broken) leak(ctx context.Context, j *job.Job) error {
 	dummy, err := job.New("leak", []byte("1"), job.Queue(j.Queue), job.LimitKey(j.LimitKey), job.Priority(job.HighestPriority))
 	if err != nil {

@@ -138,12 +138,12 @@ var listPromises = []promise{
 	}},
 }
 
-// A listing is a store with jobs of every kind, queue, state, worker and age.
+// A listing is a store with jobs of every kind, queue, state, worker and age, for the tests of List.
 type listing struct {
 	*fixture
 	byName map[string]job.ID
 	now    time.Time
-	late   time.Time // between the finishing of some jobs and that of others
+	late   time.Time // between the times at which the earlier and the later jobs finished
 }
 
 func newScene(f *fixture) *listing {
@@ -179,7 +179,7 @@ func newScene(f *fixture) *listing {
 	return s
 }
 
-// agedID gives an ID the time of another one.
+// agedID returns an ID with the time replaced.
 func agedID(id job.ID, at time.Time) job.ID {
 	ms := at.UnixMilli()
 	for i := range 6 {

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Faults of Watch, Order and Stats, and of what Renew does for them.
+// Faults of Watch, SendCommand and Stats, and of the parts of Renew that serve them.
 var liveFaults = []fault{
 	{name: "renew does not say what is watched", noticed: []string{
 		"a worker learns which of its jobs are watched",
@@ -258,7 +258,7 @@ var liveFaults = []fault{
 	}},
 }
 
-// watchAs alters for how long a job is watched, and the tree; either may be nil.
+// watchAs alters how long a job is watched, and the returned tree; either function may be nil.
 func watchAs(ask func(d *time.Duration), answer func(got *job.Tree, id job.ID)) func(b *broken) {
 	return func(b *broken) {
 		b.watch = func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {

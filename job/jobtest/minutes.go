@@ -9,7 +9,7 @@ import (
 )
 
 // TestMinutes tests that an empty store drops commands and ends watches a minute after they were written, and prunes both. It does
-// not wait: back moves back in time what was written, and rows counts commands and watches. It closes the store.
+// not wait: back moves the stored times back, and rows counts the stored commands and watches. It closes the store.
 func TestMinutes(t *testing.T, s job.Store, back func(by time.Duration), rows func() int) {
 	keeps(t.Context(), t, promise{test: func(f *fixture) {
 		f.renew("w", long)
@@ -26,7 +26,7 @@ func TestMinutes(t *testing.T, s job.Store, back func(by time.Duration), rows fu
 			f.command("w", job.Command{Do: job.CommandQuiet})
 		}
 		back(time.Minute)
-		f.command("w", job.Command{Do: job.CommandResume}) // there is room again
+		f.command("w", job.Command{Do: job.CommandResume}) // there is capacity again
 		if got := f.renew("w", long); !slices.Equal(got.Commands, []job.Command{{Do: job.CommandResume}}) || len(got.Watched) != 0 {
 			f.Errorf("after a minute sent %+v, watched %v", got.Commands, got.Watched)
 		}

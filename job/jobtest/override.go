@@ -59,10 +59,10 @@ var overridePromises = []promise{
 		f.backlog("a", 20)
 		f.backlog("b", 20)
 		f.keys(20, "a", "a", "a", "a", "b", "b")
-		f.limit(job.Limits{EachKey: job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Hour, Burst: 3}}}) // which is not that of a
+		f.limit(job.Limits{EachKey: job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Hour, Burst: 3}}}) // does not apply to key a
 		f.keys(20, "b", "b", "b")
 		f.limitKey("a", job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Hour, Burst: 4}, Running: 100})
-		f.due() // the rate is the same
+		f.due() // the rate has not changed
 		f.nextIn(time.Hour)
 		f.limitKey("a", job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Hour, Burst: 5}})
 		f.keys(20, "a", "a", "a", "a", "a")
@@ -84,7 +84,7 @@ var overridePromises = []promise{
 		f.settleThrottled("w", nil, job.Outcome{Job: a, Units: 70})
 		f.nextIn(31 * time.Hour)
 		f.used("a", job.LimitUse{Own: job.KeyLimits{Units: unitAnHour}, Overrides: 1, QueueRunning: 3, KeyUnits: 31 * time.Hour})
-		f.limit(job.Limits{EachKey: job.KeyLimits{Units: unitAnHour}}) // which b has not used
+		f.limit(job.Limits{EachKey: job.KeyLimits{Units: unitAnHour}}) // key b has used none of it yet
 		f.limitKey("a", job.KeyLimits{Units: job.Rate{N: 100, Per: 100 * time.Hour, Burst: 50}})
 		f.insert(f.job(job.LimitKey("a"), job.Cost(60)), f.job(job.LimitKey("a")), f.job(job.LimitKey("b"), job.Cost(60)), f.job(job.LimitKey("b"), job.Cost(60)), f.job(job.LimitKey("b")))
 		f.keys(9, "a", "a", "b", "b")
@@ -121,7 +121,7 @@ var overridePromises = []promise{
 	{"the limits of single keys are listed in pages, by key", func(f *fixture) {
 		f.overrides("", 9)
 		var want []job.Override
-		for i, key := range []string{"!", "A", "a b", "a\u2028b", "b", "tenant-10", "tenant-9", "é"} { // byte by byte
+		for i, key := range []string{"!", "A", "a b", "a\u2028b", "b", "tenant-10", "tenant-9", "é"} { // in the order of their bytes
 			want = append(want, job.Override{Key: key, KeyLimits: job.KeyLimits{
 				Running: i, Weight: 1 + i, Starts: job.Rate{N: 1 + i, Per: time.Minute, Burst: i}, Units: job.Rate{N: 5, Per: time.Hour},
 			}})
@@ -179,7 +179,7 @@ func (f *fixture) limitKey(key string, l job.KeyLimits) {
 	}
 }
 
-// overrides tests which limits of keys of the default queue are listed.
+// overrides tests which keys of the default queue are listed with limits of their own.
 func (f *fixture) overrides(after string, n int, want ...job.Override) {
 	f.Helper()
 	got, err := f.Overrides(f.ctx, job.DefaultQueue, after, n)

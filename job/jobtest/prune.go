@@ -34,7 +34,7 @@ var prunePromises = []promise{
 		f.sameIDs("left", ids(f.list(job.Filter{})), []job.ID{running.ID, queued.ID, discarded.ID, canceled.ID})
 		f.prune(2, map[job.State]time.Duration{job.Completed: 0, job.Canceled: 0, job.Discarded: 0}, 10)
 		if f.exists(completed.ID) || f.exists(canceled.ID) || f.exists(discarded.ID) {
-			f.Error("prune left what it said it deleted")
+			f.Error("prune did not delete a job that it reported as deleted")
 		}
 		f.finish(running, job.Completed)
 	}},
@@ -44,7 +44,7 @@ var prunePromises = []promise{
 			jobs = append(jobs, f.insertNew())
 		}
 		claimed := f.take("w", 6)
-		var order []job.ID // by when they finished
+		var order []job.ID // by the time at which they finished
 		for _, i := range []int{3, 0, 5, 1, 4, 2} {
 			f.finish(claimed[i], job.Completed)
 			order = append(order, jobs[i].ID)
@@ -70,7 +70,7 @@ var prunePromises = []promise{
 			return n.Deleted == 1
 		})
 		if f.exists(old.ID) {
-			f.Error("prune left what it said it deleted")
+			f.Error("prune did not delete a job that it reported as deleted")
 		}
 	}},
 	{"prune leaves a job that was queued again", func(f *fixture) {

@@ -113,7 +113,7 @@ func (f *fixture) queueInfos() []job.QueueInfo {
 	return infos
 }
 
-// queues tests the queues, their waits left out.
+// queues tests the queues without their waits.
 func (f *fixture) queues(want ...job.QueueInfo) {
 	f.Helper()
 	got := f.queueInfos()

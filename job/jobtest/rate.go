@@ -17,7 +17,7 @@ var ratePromises = []promise{
 		}
 		f.due()
 		f.limit(job.Limits{Starts: job.Rate{N: 1, Per: time.Hour, Burst: 3}, Running: 10})
-		f.due() // the rate is the same
+		f.due() // the rate has not changed
 		f.limit(job.Limits{Starts: job.Rate{N: 2, Per: time.Hour}})
 		f.take("w", 1)
 		f.due()
@@ -76,11 +76,11 @@ var ratePromises = []promise{
 			})
 			at := got[0].Started
 			if early := rate.Next(full, at).Sub(at); early > time.Millisecond {
-				f.Errorf("start %d came %v before the rate lets it", i+1, early)
+				f.Errorf("start %d came %v before the rate allowed it", i+1, early)
 			}
 			full = rate.Take(full, at, 1)
 			f.finish(got[0], job.Completed)
-			if i%2 == 0 { // The next comes when the rate has just let it.
+			if i%2 == 0 { // the next job comes just after the rate allows a start
 				for next := time.Now().Add(full.Sub(at) + 2*pause); time.Now().Before(next); <-time.After(pause) {
 					f.claim("w", 1)
 				}

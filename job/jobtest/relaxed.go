@@ -2,27 +2,30 @@ package jobtest
 
 import "slices"
 
-// A Relaxation names a part of the contract that a store keeps only among some of its jobs, such as a store that is made of several,
-// see [job.Join]. [TestStore] leaves out the tests of that part. What the store guarantees instead needs tests of its own.
+// A Relaxation names a part of the contract that a store keeps only for some of its jobs. Such a store consists of several, see
+// [job.Join]. [TestStore] skips the tests of that part. The guarantees that the store gives instead need tests of their own.
 type Relaxation string
 
 // The relaxations.
 const (
-	// OrderInParts: priorities, times, turns, the order of queues and that of pruning hold among the jobs of each part of the store.
+	// OrderInParts: the order by priority, due time and turn, the order of queues and the order of pruning hold among the jobs of
+	// each part of the store.
 	OrderInParts Relaxation = "the order of jobs holds in each part of the store"
-	// CallsInParts: the jobs of an Insert, and the outcomes of a Settle, are all or none in each part, where an ID that is there is noticed.
+	// CallsInParts: the jobs of an Insert, and the outcomes of a Settle, are all or none in each part; an ID that exists already is detected
+	// within its part.
 	CallsInParts Relaxation = "calls are all or none in each part of the store"
-	// UniqueInParts: what follows a job, and the job of a tick, are in the part of that job, or cron, and unique there.
+	// UniqueInParts: the jobs that follow a job, and the job of a tick, are in the same part as that job, or cron, and their
+	// unique keys hold there.
 	UniqueInParts Relaxation = "unique keys of what follows a job, or a tick, hold in each part of the store"
-	// LimitsFirst: limits hold for the jobs that are inserted after they were set.
+	// LimitsFirst: limits apply to jobs that are inserted after the limits were set.
 	LimitsFirst Relaxation = "limits bound the jobs that are inserted after they were set"
-	// ThrottleInParts: a throttled job without a limit key holds back the jobs of its queue in its part.
+	// ThrottleInParts: a throttled job without a limit key holds back the jobs of its queue in its part only.
 	ThrottleInParts Relaxation = "a throttled queue is held back in one part of the store"
-	// SessionsInParts: the first claim in each part begins the session there, with its lease.
+	// SessionsInParts: the first claim in each part starts the session there, with its lease.
 	SessionsInParts Relaxation = "a session begins in each part of the store"
 )
 
-// relaxed says which tests a relaxation leaves out.
+// relaxed has the tests that each relaxation skips.
 var relaxed = map[Relaxation][]string{
 	OrderInParts: {
 		"a durable claim takes what is due",
@@ -63,7 +66,7 @@ var relaxed = map[Relaxation][]string{
 	},
 }
 
-// leftOut returns which of the relaxations leaves out a promise, or "".
+// leftOut returns the first relaxation in by that skips a promise, or "".
 func leftOut(p promise, by []Relaxation) Relaxation {
 	for _, r := range by {
 		if slices.Contains(relaxed[r], p.name) {

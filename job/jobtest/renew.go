@@ -66,11 +66,11 @@ var renewPromises = []promise{
 		j, other := f.insertLeased("a", short), f.insertLeased("c", long)
 		f.requestCancel(j.ID)
 		if !f.read(j.ID).CancelRequested {
-			f.Error("the request to cancel is not there")
+			f.Error("the cancellation request is missing")
 		}
 		got := f.claimExpired("b")
 		if !got.CancelRequested || !f.read(j.ID).CancelRequested {
-			f.Error("the request to cancel is gone after the claim")
+			f.Error("the cancellation request is gone after the claim")
 		}
 		f.sameIDs("canceled", f.renew("b", long, j.ID).Canceled, []job.ID{j.ID})
 		f.sameIDs("canceled", f.renew("c", long, other.ID).Canceled, nil)
@@ -85,7 +85,7 @@ var renewPromises = []promise{
 		f.finish(j, job.Discarded)
 		f.apply(job.ActionRetry, j.ID)
 		if got := f.claim("b", 1)[0]; got.CancelRequested || f.read(j.ID).CancelRequested {
-			f.Error("the request to cancel outlived a claim")
+			f.Error("the cancellation request is still there after a claim")
 		}
 		if got := f.renew("b", long, j.ID); len(got.Canceled) != 0 {
 			f.Errorf("canceled %v after the claim, want none", got.Canceled)
@@ -130,7 +130,7 @@ var renewPromises = []promise{
 			f.Fatalf("renew: %v", err)
 		}
 		if b := f.workers()[1]; b.Running != 4 || b.Stopping || !b.Seen.After(seen) {
-			f.Errorf("worker is %+v, want what it said last", b)
+			f.Errorf("worker is %+v, want its last report", b)
 		}
 		j := f.insertLeased("b", long)
 		for range 2 {

@@ -11,11 +11,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Run runs one attempt of a job by itself, as a worker does, and returns the outcome: Kind is how it ended, such as
-// [job.JobCompleted] or [job.JobRetried], Err why it failed, Delay when it would be due again, and Job is the job as a store
-// would keep it, with its Result, Failures and Records. It needs no store, and j stays as it is: to see a third
-// attempt, set its Attempt to 2. A handler that calls [job.Complete] needs a store, see [Drain]. If the handler, or a task of it,
-// ends the test with t.Fatal, t.FailNow or t.Skip, or calls runtime.Goexit, Run does not return: it ends the test.
+// Run runs one attempt of a job without a store, as a worker does, and returns the outcome: Kind is how the attempt ended, such
+// as [job.JobCompleted] or [job.JobRetried], Err why it failed, Delay when it would be due again, and Job is the job as a store
+// would store it, with its Result, Failures and Records. j is not changed. To see a third attempt, set its Attempt to 2. A
+// handler that calls [job.Complete] needs a store: use [Drain]. If the handler, or a task of it, ends the test with t.Fatal,
+// t.FailNow or t.Skip, or calls runtime.Goexit, Run does not return: it ends the test.
 func Run(t testing.TB, handler job.Handler, j *job.Job) job.Event {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -49,15 +49,15 @@ func Run(t testing.TB, handler job.Handler, j *job.Job) job.Event {
 	return ended
 }
 
-// logger writes to the log of the test.
+// logger returns a logger that writes to the log of the test.
 func logger(t testing.TB) *slog.Logger { return slog.New(slog.NewTextHandler(t.Output(), nil)) }
 
-// A single is a store for one attempt of one job. A worker calls none of the methods that it does not have.
+// A single is a store for one attempt of one job. It has only the methods that a worker calls.
 type single struct {
 	job.Store
 
 	mu  sync.Mutex
-	job *job.Job // nil once it was claimed
+	job *job.Job // nil once it has been claimed
 }
 
 func (s *single) Ping(context.Context) error { return nil }

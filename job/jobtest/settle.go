@@ -212,7 +212,7 @@ var settlePromises = []promise{
 	}},
 }
 
-// oddDetail has everything in it that a detail may have, and text that is easily damaged.
+// oddDetail returns a detail with every field set, and with text that is easily damaged.
 func oddDetail() job.Detail {
 	at := time.Date(2026, 3, 29, 1, 30, 0, 123456000, time.UTC)
 	odd := "it's \"odd\"\n\x00\t\\ € 😀 \u2028 <b>&amp;</b> $1 ?"

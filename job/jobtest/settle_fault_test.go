@@ -175,7 +175,7 @@ var settleFaults = []fault{
 	}},
 }
 
-// renewAs alters the renewal and its answer; either may be nil.
+// renewAs alters the renewal and its answer; either function may be nil.
 func renewAs(ask func(r *job.Renewal), answer func(r job.Renewal, got *job.Renewed)) func(b *broken) {
 	return func(b *broken) {
 		b.renew = func(ctx context.Context, r job.Renewal) (job.Renewed, error) {

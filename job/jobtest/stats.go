@@ -115,7 +115,7 @@ var statsPromises = []promise{
 	{"old stats count once when several prune at once", func(f *fixture) {
 		span := f.minute().Add(-6 * time.Hour).Truncate(job.StatsSpan)
 		var rows []job.Stat
-		for i := range 20 { // each comes late for what was added up before
+		for i := range 20 { // each is reported after the rows before it were added up
 			rows = append(rows, f.stat(span.Add(time.Duration(i)*time.Minute), "w", "default", "k", int64(i+1)))
 			f.tellStats("w", workerInfo.Started, rows[i])
 			const pruners = 4
@@ -143,7 +143,7 @@ var statsPromises = []promise{
 	}},
 }
 
-// pruneStats prunes as often as workers do in a while: one call need not deal with all that is old.
+// pruneStats calls Prune several times: one call need not add up all old rows.
 func (f *fixture) pruneStats() {
 	f.Helper()
 	for range 4 {
@@ -151,10 +151,10 @@ func (f *fixture) pruneStats() {
 	}
 }
 
-// minute is the one that is now by the store's clock.
+// minute returns the current minute by the store's clock.
 func (f *fixture) minute() time.Time { return f.renew("clock", long).Now.Truncate(time.Minute) }
 
-// stat makes a row in which all counts differ, and grow with n.
+// stat makes a row whose counts all differ, and grow with n.
 func (f *fixture) stat(minute time.Time, worker, queue, kind string, n int64) job.Stat {
 	s := job.Stat{
 		Minute: minute, Worker: worker, Queue: queue, Kind: kind,
@@ -175,7 +175,7 @@ func (f *fixture) tellStats(worker string, started time.Time, stats ...job.Stat)
 	f.tellStatsOf(started, job.Renewal{Worker: worker, Stats: stats})
 }
 
-// tellStatsOf reports the Stats of r for a worker that has started then.
+// tellStatsOf reports the Stats of r for a worker that started at the given time.
 func (f *fixture) tellStatsOf(started time.Time, r job.Renewal) {
 	f.Helper()
 	r.Session, r.Lease, r.Info = sessionOf(r.Worker), long, workerInfo
@@ -185,7 +185,7 @@ func (f *fixture) tellStatsOf(started time.Time, r job.Renewal) {
 	}
 }
 
-// wantSum is wantStats for rows of one worker, queue and kind, of which there is no order.
+// wantSum is wantStats for rows of one worker, queue and kind, in any order.
 func (f *fixture) wantSum(since time.Time, want ...job.Stat) {
 	f.Helper()
 	got, err := f.Stats(f.ctx, job.StatsFilter{Since: since})
@@ -197,7 +197,7 @@ func (f *fixture) wantSum(since time.Time, want ...job.Stat) {
 	}
 }
 
-// inOrder returns rows by minute, worker, queue and kind.
+// inOrder returns the rows sorted by minute, worker, queue and kind.
 func inOrder(rows []job.Stat) []job.Stat {
 	return slices.SortedStableFunc(slices.Values(rows), func(a, b job.Stat) int {
 		return cmp.Or(a.Minute.Compare(b.Minute), cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind))

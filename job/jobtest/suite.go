@@ -11,13 +11,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A promise is a part of the contract of stores, and the test of it.
+// A promise is one part of the contract of stores, and its test.
 type promise struct {
 	name string
 	test func(f *fixture)
 }
 
-// contract has all of them, by the file they are in.
+// contract has all promises, in the order of the files.
 var contract = slices.Concat(
 	insertPromises, uniquePromises, claimPromises, leasePromises, settlePromises, thenPromises, renewPromises, waitPromises,
 	applyPromises, applyConcurrentPromises, listPromises, queuePromises, limitPromises, ratePromises, unitsPromises, throttlePromises, inOrderPromises, holdPromises, turnPromises, weightPromises, overridePromises, limitConcurrentPromises, cronPromises,
@@ -26,8 +26,8 @@ var contract = slices.Concat(
 
 // TestStore tests that a store does what [job.Store] promises, each part in a test of its own. open returns an empty store; TestStore closes it,
 // and open can clean up anything else with t.Cleanup. open may call t.Parallel: the tests then run at once. They take some seconds, since they wait
-// for leases to run out. If a store does not do what a test waits for, the test fails ten seconds before the timeout of go test, and not earlier:
-// how long a call takes depends on the machine. The tests that a relaxation leaves out are skipped.
+// for leases to run out. If an event that a test waits for does not happen, the test fails ten seconds before the timeout of go test, not earlier,
+// since the time that a call takes depends on the machine. The tests of relaxed parts are skipped.
 func TestStore(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation) {
 	testPromises(t, by, func(t *testing.T, p promise) {
 		ctx, cancel := beforeTimeout(t)
@@ -36,8 +36,8 @@ func TestStore(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation
 	})
 }
 
-// TestStoreInBubble is TestStore for a store that lives in memory: each test runs in a bubble of testing/synctest, so that
-// waiting takes no time. open is called within the bubble.
+// TestStoreInBubble is [TestStore] for a store in memory: each test runs in a bubble of testing/synctest, so that waiting takes
+// no time. open is called within the bubble.
 func TestStoreInBubble(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation) {
 	testPromises(t, by, func(t *testing.T, p promise) { keepsInBubble(t, p, open) })
 }
@@ -53,7 +53,8 @@ func testPromises(t *testing.T, by []Relaxation, test func(t *testing.T, p promi
 	}
 }
 
-// beforeTimeout returns a ctx that ends some seconds before go test ends the program, so that the test can say what it waited for.
+// beforeTimeout returns a ctx that ends some seconds before the timeout of go test, so that the test can still report what it
+// waited for.
 func beforeTimeout(t *testing.T) (context.Context, context.CancelFunc) {
 	const toReport = 10 * time.Second
 	if end, ok := t.Deadline(); ok {
@@ -62,7 +63,7 @@ func beforeTimeout(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithCancel(t.Context())
 }
 
-// patience is how long a test in a bubble, where only waiting takes time, waits for what should happen.
+// patience is how long a test in a bubble waits for an expected event. Only waiting takes time there.
 const patience = time.Minute
 
 func keepsInBubble(t *testing.T, p promise, open func(t *testing.T) job.Store) {
@@ -73,7 +74,7 @@ func keepsInBubble(t *testing.T, p promise, open func(t *testing.T) job.Store) {
 	})
 }
 
-// keeps tests one promise, and after it that the counts are right, and lanes what their jobs say.
+// keeps runs the test of one promise, and then tests that the counts are right and that the lanes match their jobs.
 func keeps(ctx context.Context, t *testing.T, p promise, open func(t *testing.T) job.Store) {
 	f := &fixture{T: t, Store: open(t)}
 	defer func() {

@@ -14,11 +14,11 @@ import (
 var faults = slices.Concat(insertFaults, claimFaults, settleFaults, thenFaults, waitFaults, applyFaults, listFaults, cronFaults, liveFaults, limitFaults,
 	throttleFaults, unitsFaults, inOrderFaults, holdFaults, weightFaults, overrideFaults, auditFaults)
 
-// insideEnv is set for the process in which tests are to fail.
+// insideEnv is set in the process whose tests are to fail.
 const insideEnv = "MEANWHILE_JOBTEST_BROKEN"
 
-// TestFaultsAreNoticed runs the suite on stores that are broken on purpose, in a process of its own, as failing is what its tests are
-// to do. Each fault must be noticed, and each test of the suite must notice one.
+// TestFaultsAreNoticed runs the suite on stores that are broken on purpose, in another process, since its tests are expected to fail.
+// Each fault must be noticed, and each test of the suite must notice one.
 func TestFaultsAreNoticed(t *testing.T) {
 	notices := map[string]bool{}
 	for _, fault := range faults {
@@ -84,18 +84,18 @@ func TestRelaxationsLeaveOutPromises(t *testing.T) {
 		for _, name := range names {
 			i := slices.IndexFunc(contract, func(p promise) bool { return p.name == name })
 			if i < 0 {
-				t.Errorf("%q leaves out %q, which is no promise", r, name)
+				t.Errorf("%q skips %q, which is no promise", r, name)
 			} else if got := leftOut(contract[i], []Relaxation{r}); got != r {
-				t.Errorf("%q is left out by %q, want %q", name, got, r)
+				t.Errorf("%q is skipped by %q, want %q", name, got, r)
 			}
 		}
 	}
 	if got := leftOut(contract[0], []Relaxation{OrderInParts}); got != "" {
-		t.Errorf("%q is left out by %q", contract[0].name, got)
+		t.Errorf("%q is skipped by %q", contract[0].name, got)
 	}
 }
 
-// TestBeforeTimeout: the tests of a store end before go test ends the program.
+// TestBeforeTimeout tests that the tests of a store end before the timeout of go test.
 func TestBeforeTimeout(t *testing.T) {
 	ctx, cancel := beforeTimeout(t)
 	defer cancel()

@@ -8,16 +8,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A Damage corrupts what a store keeps about the limit key "a" of the default queue, which has a queued job that is due, or about the queue
-// itself.
+// A Damage corrupts the data that a store keeps about the limit key "a" of the default queue, which has a queued job that is due, or about
+// the queue itself.
 type Damage struct {
 	Name  string
 	Queue bool               // the damage is to the queue itself
-	Do    func(t *testing.T) // by hand, past the store
+	Do    func(t *testing.T) // writes to the database directly, not by the store
 }
 
-// TestSweep tests a store that keeps data about lanes, which may differ from their jobs: that it repairs such damage. open returns an empty store,
-// and ways to damage it. The damage keeps the job from being claimed, until Prune has repaired and reported it.
+// TestSweep tests a store that keeps data about lanes, which may differ from their jobs: it tests that the store repairs such damage. open returns
+// an empty store, and damages to apply to it. The damage keeps the job from being claimed until Prune has repaired and reported it.
 func TestSweep(t *testing.T, open func(t *testing.T) (job.Store, []Damage)) {
 	store, damages := open(t)
 	if err := store.Close(); err != nil {
@@ -31,7 +31,7 @@ func TestSweep(t *testing.T, open func(t *testing.T) (job.Store, []Damage)) {
 			f.limit(job.Limits{Running: 3, EachKey: job.KeyLimits{InOrder: true, HoldOnDiscard: true}})
 			next := laneInEachState(f)
 			if got := f.pruned(); len(got) > 0 {
-				t.Fatalf("repaired %+v before there was any damage", got)
+				t.Fatalf("repaired %+v without any damage", got)
 			}
 			d := damages[i]
 			d.Do(t)
@@ -54,7 +54,8 @@ func TestSweep(t *testing.T, open func(t *testing.T) (job.Store, []Damage)) {
 	}
 }
 
-// laneInEachState inserts jobs of keys that run, are held, wait for a time and are due, and returns the job of key "a", which may start.
+// laneInEachState inserts jobs with keys that are running, held, waiting for a time, and due. It returns the job of key "a", which may
+// start.
 func laneInEachState(f *fixture) *job.Job {
 	f.Helper()
 	f.insert(f.job(job.LimitKey("runs"), job.Priority(9)), f.job(job.LimitKey("runs")))
@@ -83,7 +84,7 @@ func (f *fixture) checkLanes() {
 	}
 }
 
-// pruned calls Prune until it has been through all lanes, and returns what it repaired.
+// pruned calls Prune until it has checked all lanes, and returns the repairs.
 func (f *fixture) pruned() (all []job.LaneRepair) {
 	f.Helper()
 	for range 3 {

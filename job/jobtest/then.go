@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Promises about what follows an outcome.
+// Promises about jobs that follow an outcome.
 var thenPromises = []promise{
 	{"what follows an outcome is inserted with it", func(f *fixture) {
 		for _, state := range append(finalStates, job.Queued, job.Running) {
@@ -24,7 +24,7 @@ var thenPromises = []promise{
 			got := f.read(next.ID)
 			if got.State != job.Queued || got.Kind != "next" || got.Queue != "b" || got.Priority != 7 || got.MaxAttempts != 3 || got.Attempt != 0 ||
 				!maps.Equal(got.Meta, before.Meta) || string(got.Args) != string(before.Args) {
-				f.Errorf("what follows a job that is %s is %+v", state, got)
+				f.Errorf("the job that follows a %s job is %+v", state, got)
 			}
 			f.near("due", got.RunAt, f.now().Add(2*time.Hour))
 			taken := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(5, "b"), Limit: 5, Lease: long})
@@ -56,7 +56,7 @@ var thenPromises = []promise{
 				f.Error(err)
 			}
 		case <-f.ctx.Done():
-			f.Fatal("nobody heard of the job that follows")
+			f.Fatal("no wait returned for the job that follows")
 		}
 	}},
 	{"of an outcome that is lost nothing follows", func(f *fixture) {
@@ -103,13 +103,13 @@ var thenPromises = []promise{
 		next := f.job(job.Queue("b"))
 		outcomes := []job.Outcome{{Job: jobs[0], Then: []*job.Job{next}}, {Job: jobs[1], Then: []*job.Job{there}}}
 		if lost, err := f.Settle(f.ctx, sessionOf("w"), outcomes...); err == nil {
-			f.Fatalf("settle with a job that is there already lost %v, want an error", lost)
+			f.Fatalf("settle with a job that exists already lost %v, want an error", lost)
 		}
 		for _, j := range jobs {
 			f.state(j.ID, job.Running)
 		}
 		if f.exists(next.ID) {
-			f.Error("what follows one of them was inserted")
+			f.Error("a job that follows one of them was inserted")
 		}
 		outcomes[1].Then = nil
 		f.settleThen("w", outcomes...)
@@ -132,7 +132,7 @@ var thenPromises = []promise{
 			f.Errorf("the args of the job that was to be replaced are %s", got.Args)
 		}
 		if got := f.tryInsert(f.job(job.Unique("mine"))); got[0] != successor.ID {
-			f.Errorf("the key of the job that has completed is that of %v, want what followed it, %v", got[0], successor.ID)
+			f.Errorf("the key of the completed job is held by %v, want the job that followed it, %v", got[0], successor.ID)
 		}
 	}},
 	{"what follows one outcome is bounded", func(f *fixture) {
@@ -144,7 +144,7 @@ var thenPromises = []promise{
 			then[i] = f.job(job.Queue("b"))
 		}
 		if _, err := f.Settle(f.ctx, sessionOf("w"), job.Outcome{Job: j, Then: then}); err == nil {
-			f.Fatalf("settle with %d jobs that follow was taken, want an error", len(then))
+			f.Fatalf("settle accepted %d jobs that follow, want an error", len(then))
 		}
 		f.state(j.ID, job.Running)
 		f.counts(job.Count{Queue: job.DefaultQueue, Kind: "k", State: job.Running, N: 1})
@@ -156,7 +156,7 @@ var thenPromises = []promise{
 	}},
 }
 
-// settleThen writes outcomes none of which is lost, and tests that what follows them stays as it is.
+// settleThen writes outcomes, none of which may be lost, and tests that Settle does not change the jobs that follow.
 func (f *fixture) settleThen(worker string, outcomes ...job.Outcome) {
 	f.Helper()
 	var before []job.Job
@@ -172,7 +172,7 @@ func (f *fixture) settleThen(worker string, outcomes ...job.Outcome) {
 	for _, o := range outcomes {
 		for _, j := range o.Then {
 			if was := before[0]; j.State != was.State || !j.RunAt.Equal(was.RunAt) || !slices.Equal(j.Args, was.Args) {
-				f.Errorf("settle changed what follows to %+v, want %+v", *j, was)
+				f.Errorf("settle changed a job that follows to %+v, want %+v", *j, was)
 			}
 			before = before[1:]
 		}

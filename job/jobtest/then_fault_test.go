@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Faults of what follows outcomes.
+// Faults of jobs that follow outcomes.
 var thenFaults = []fault{
 	{name: "what follows is dropped", noticed: []string{
 		"what follows an outcome is inserted with it",
@@ -43,7 +43,7 @@ var thenFaults = []fault{
 	})},
 }
 
-// settleWithout settles outcomes by themselves, and then does what then says.
+// settleWithout settles outcomes without the jobs that follow, and then calls then.
 func settleWithout(then func(ctx context.Context, b *broken, outcomes []job.Outcome, lost []job.ID) error) func(b *broken) {
 	return func(b *broken) {
 		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
@@ -56,7 +56,7 @@ func settleWithout(then func(ctx context.Context, b *broken, outcomes []job.Outc
 	}
 }
 
-// insertThen inserts what follows outcomes, but for lost ones.
+// insertThen inserts the jobs that follow outcomes, except lost ones.
 func (b *broken) insertThen(ctx context.Context, outcomes []job.Outcome, lost []job.ID) error {
 	jobs, err := job.FollowUps(outcomes, lost)
 	if err == nil && len(jobs) > 0 {

@@ -38,7 +38,7 @@ var throttlePromises = []promise{
 			f.insertNew(opts...)
 			j := f.claimOne("w")
 			f.insertNew(opts...)
-			over := j.Started.Add(short) // at the earliest
+			over := j.Started.Add(short) // the earliest end of the throttling
 			f.throttle("w", j, short)
 			var got []*job.Job
 			f.eventually("the jobs of what was throttled", func() bool {
@@ -47,7 +47,7 @@ var throttlePromises = []promise{
 			})
 			for _, j := range got {
 				if j.Started.Before(over) {
-					f.Errorf("a job started %v before the time was over", over.Sub(j.Started))
+					f.Errorf("a job started %v before the end of the throttling", over.Sub(j.Started))
 				}
 				f.finish(j, job.Completed)
 			}
@@ -146,7 +146,7 @@ func (f *fixture) settleThrottled(worker string, want []job.ID, o job.Outcome) {
 	f.sameIDs("lost", lost, want)
 }
 
-// nextIn tests that nothing is claimed, and that the claim says when something may be.
+// nextIn tests that nothing is claimed, and that the claim reports when a job may start.
 func (f *fixture) nextIn(d time.Duration) {
 	f.Helper()
 	got := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(5, job.DefaultQueue), Limit: 5, Lease: long})
@@ -155,7 +155,7 @@ func (f *fixture) nextIn(d time.Duration) {
 	}
 }
 
-// otherQueue claims from the queue "other", and returns what it claimed beside j.
+// otherQueue claims from the queue "other" while j is there, and returns the other claimed jobs.
 func (f *fixture) otherQueue(j *job.Job) []*job.Job {
 	f.Helper()
 	got := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(5, "other"), Limit: 5, Lease: long}).Jobs

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// throttleAs settles outcomes as alter makes them.
+// throttleAs settles outcomes that alter has changed.
 func throttleAs(alter func(o *job.Outcome)) func(b *broken) {
 	return func(b *broken) {
 		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
@@ -21,7 +21,7 @@ func throttleAs(alter func(o *job.Outcome)) func(b *broken) {
 	}
 }
 
-// Faults of what is throttled.
+// Faults of throttling.
 var throttleFaults = []fault{
 	{name: "only the throttled job is held back", noticed: []string{
 		"a throttled job holds back its key, and no other",

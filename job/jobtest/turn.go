@@ -21,7 +21,7 @@ var turnPromises = []promise{
 		f.insert(f.job(job.LimitKey("c")))
 		first := slices.Concat(f.take("w", 1), f.take("w", 1))
 		if first[0].LimitKey == first[1].LimitKey || first[0].LimitKey == "c" || first[1].LimitKey == "c" {
-			f.Errorf("claimed a job of key %q and one of %q, want one each of the keys that wait longer than c", first[0].LimitKey, first[1].LimitKey)
+			f.Errorf("claimed a job of key %q and one of %q, want one of each key that has waited longer than c", first[0].LimitKey, first[1].LimitKey)
 		}
 		f.keys(1, "c")
 		f.keys(4, "a", "a", "b", "b")
@@ -98,12 +98,12 @@ var turnPromises = []promise{
 			f.Errorf("the key is %q", got)
 		}
 		if n := len(f.list(job.Filter{Meta: map[string]string{"limit_key": key}})); n != 0 {
-			f.Error("the key is found as meta")
+			f.Error("the limit key is found by a search for meta")
 		}
 	}},
 }
 
-// keys claims n jobs, which are to have these keys, in any order.
+// keys claims n jobs and tests their limit keys, in any order.
 func (f *fixture) keys(n int, want ...string) {
 	f.Helper()
 	var got []string

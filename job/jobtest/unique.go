@@ -12,7 +12,7 @@ var uniquePromises = []promise{
 		first := f.insertNew(job.Unique("a"))
 		f.taken("a", first.ID)
 		f.insertNew(job.Unique("b"))
-		f.insert(f.kind("other", job.Unique("a"))) // another kind, another key
+		f.insert(f.kind("other", job.Unique("a"))) // the same text for another kind is another key
 		running := f.take("w", 1)[0]
 		f.sameIDs("claimed", []job.ID{running.ID}, []job.ID{first.ID})
 		f.taken("a", first.ID)
@@ -39,7 +39,7 @@ var uniquePromises = []promise{
 			claimed := f.claimOne("w")
 			f.finish(claimed, state)
 			if got := f.read(j.ID).UniqueKey; got != j.UniqueKey {
-				f.Errorf("the finished job has unique key %q, want %q as before", got, j.UniqueKey)
+				f.Errorf("the finished job has the unique key %q, want %q", got, j.UniqueKey)
 			}
 		}
 		f.insertNew(job.Unique("a"))
@@ -226,7 +226,7 @@ var uniquePromises = []promise{
 		f.insert(second)
 		f.taken("a", second.ID)
 		f.sameIDs("listed by the key while another job has it", ids(f.list(job.Filter{UniqueKey: first.UniqueKey})), []job.ID{second.ID, first.ID})
-		f.finish(running, job.Completed) // does not free the key, which is not its any more
+		f.finish(running, job.Completed) // does not free the key, which it no longer holds
 		f.taken("a", second.ID)
 		f.finish(f.claimOne("w"), job.Discarded)
 		f.sameIDs("beside a discarded one", f.tryInsert(while(job.Discarded)), []job.ID{second.ID})
@@ -239,7 +239,7 @@ var uniquePromises = []promise{
 
 var finalStates = []job.State{job.Completed, job.Canceled, job.Discarded}
 
-// taken tests that a unique key of kind "k" is held by a job.
+// taken tests that a job holds a unique key of kind "k".
 func (f *fixture) taken(key string, by job.ID) {
 	f.Helper()
 	j := f.job(job.Unique(key))

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// unitAnHour has a hundred units at first.
+// unitAnHour is a rate of one unit an hour that starts with a hundred units.
 var unitAnHour = job.Rate{N: 100, Per: 100 * time.Hour, Burst: 100}
 
 var unitsPromises = []promise{
@@ -28,7 +28,7 @@ var unitsPromises = []promise{
 		f.sameIDs("of another queue", ids(f.otherQueue(f.insertNew(job.Queue("other"), job.Cost(job.MaxCost)))), nil)
 		l.Running = 10
 		f.limit(l)
-		f.nextIn(21 * time.Hour) // the rate is the same
+		f.nextIn(21 * time.Hour) // the rate has not changed
 		l.Units.Burst = 150
 		f.limit(l)
 		f.take("w", 3)
@@ -97,7 +97,7 @@ var unitsPromises = []promise{
 				want = 0
 			}
 			if (use.QueueUnits-want).Abs() > slack || (use.KeyUnits-want).Abs() > slack {
-				f.Errorf("%s: the next starts in %v, and of the key in %v; want %v", name, use.QueueUnits, use.KeyUnits, want)
+				f.Errorf("%s: the next job of the queue starts in %v, of the key in %v; want %v", name, use.QueueUnits, use.KeyUnits, want)
 			}
 			for _, left := range f.list(job.Filter{}) {
 				if left.State == job.Running {
@@ -217,16 +217,16 @@ var unitsPromises = []promise{
 		}
 		for of, n := range used {
 			if limit := map[bool]int{true: 100, false: 30}[of == "all"]; n >= limit+most {
-				f.Errorf("%d units of %s were used, want fewer than %d and what the last job costs", n, of, limit)
+				f.Errorf("%d units of %s were used, want fewer than %d plus the cost of the last job", n, of, limit)
 			}
 		}
 		if used["all"] < 100 {
-			f.Errorf("%d units were used, and 100 could be", used["all"])
+			f.Errorf("only %d units were used, want at least 100", used["all"])
 		}
 	}},
 }
 
-// take2 claims as many as may be, which are two.
+// take2 claims as many jobs as the limits allow, and tests that these are two.
 func (f *fixture) take2(worker string) []*job.Job {
 	f.Helper()
 	jobs := f.claim(worker, 10)

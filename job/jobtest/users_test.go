@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 			got := jobtest.Run(t, sendMail.Handle(func(ctx context.Context, m mail) error {
 				calls++
 				if running, ok := job.FromContext(ctx); !ok || running.ID != j.ID || m.To != "a@b.c" {
-					t.Errorf("the handler runs %v with %+v", running, m)
+					t.Errorf("the handler got job %v with args %+v", running, m)
 				}
 				return test.err
 			}), j)
@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 				t.Errorf("error %v, failure %q, want %v", got.Err, got.Job.LastError(), errSend)
 			}
 			if j.State != before.State || j.Attempt != before.Attempt || j.Queue != before.Queue {
-				t.Errorf("the job given became %+v", j)
+				t.Errorf("Run changed the given job to %+v", j)
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestDrain(t *testing.T) {
 		}),
 	)
 	if want := (jobtest.Drained{Completed: 8, Retried: 1}); got != want || nexts.Load() != 6 {
-		t.Errorf("drained %+v and %d that were enqueued by others, want %+v and 6", got, nexts.Load(), want)
+		t.Errorf("drained %+v and %d jobs that handlers enqueued, want %+v and 6", got, nexts.Load(), want)
 	}
 	if again := jobtest.Drain(t, store); again != (jobtest.Drained{}) {
 		t.Errorf("drained %+v the second time", again)
@@ -166,7 +166,7 @@ func TestEnqueued(t *testing.T) {
 	}
 }
 
-// A spy keeps what a test failed with.
+// A spy records the failures of a test.
 type spy struct {
 	testing.TB
 	failed string
@@ -203,7 +203,7 @@ func TestFaultyKeepsTheContract(t *testing.T) {
 	})
 }
 
-// Each call may take its time, as on a machine that has much else to do.
+// Each call is delayed at random, as on a busy machine.
 func TestSlowStoreKeepsTheContract(t *testing.T) {
 	jobtest.TestStoreInBubble(t, func(*testing.T) job.Store {
 		return jobtest.Faulty(memory.New(), func(jobtest.Call) jobtest.Fault {

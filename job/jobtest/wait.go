@@ -49,7 +49,7 @@ var waitPromises = []promise{
 			for range 5 {
 				done = append(done, f.waiting(job.DefaultQueue))
 			}
-			time.Sleep(settle) // until all wait; of what was before them, some may not be reported
+			time.Sleep(settle) // until all wait; events from before may not be reported to all of them
 			f.insertNew()
 			start := time.Now()
 			var took time.Duration
@@ -95,10 +95,10 @@ var waitPromises = []promise{
 	}},
 }
 
-// soon is how long after its cause a wait may return; one that is woken by nothing may return later.
+// soon is how long after its cause a wait may return; one that gets no notification may return later.
 const soon = 5 * time.Second
 
-// wakes tests that a wait which has no cause yet returns after do. The wait is for the default queue if none is named.
+// wakes tests that a wait which has no cause yet returns after do. Without queues, it waits for the default queue.
 func (f *fixture) wakes(do func(), queues ...string) {
 	f.Helper()
 	if len(queues) == 0 {
@@ -111,7 +111,7 @@ func (f *fixture) wakes(do func(), queues ...string) {
 	f.woken(done, time.Now())
 }
 
-// quiet waits until a wait has returned for all that happened before.
+// quiet waits until a wait has returned for all earlier events.
 func (f *fixture) quiet(queues ...string) {
 	f.Helper()
 	f.eventually("the store to be quiet", func() bool {
@@ -128,7 +128,7 @@ func (f *fixture) waiting(queues ...string) <-chan error {
 	return done
 }
 
-// spawn runs fn beside the test. Its ctx is canceled when the test ends, which then waits for it.
+// spawn runs fn concurrently with the test. Its ctx is canceled at the end of the test, which waits for it.
 func (f *fixture) spawn(fn func(ctx context.Context)) {
 	meanwhile.Go(f.ctx, func(ctx context.Context) error {
 		fn(ctx)
@@ -144,7 +144,7 @@ func (f *fixture) woken(done <-chan error, cause time.Time) {
 	}
 }
 
-// returned waits for a wait to return, and tells how long after its cause it did.
+// returned waits for a wait to return, and returns how long after its cause it did.
 func (f *fixture) returned(done <-chan error, cause time.Time) time.Duration {
 	f.Helper()
 	select {

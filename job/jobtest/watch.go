@@ -14,11 +14,11 @@ var watchPromises = []promise{
 		a, other := f.insertLeased("w", long), f.insertLeased("other", long)
 		f.insertLeased("w", long)
 		if got := f.renew("w", long, a.ID); len(got.Watched) != 0 {
-			f.Errorf("watched %v, and nobody watches", got.Watched)
+			f.Errorf("watched %v, want none: no job is watched", got.Watched)
 		}
 		f.watch(a.ID, long)
 		f.watch(other.ID, long)
-		for range 2 { // as long as the watch lasts
+		for range 2 { // for as long as the watch lasts
 			f.sameIDs("watched", f.renew("w", long).Watched, []job.ID{a.ID})
 		}
 		f.sameIDs("watched", f.renew("other", long).Watched, []job.ID{other.ID})
@@ -101,7 +101,7 @@ var watchPromises = []promise{
 		f.sameTree(f.watch(j.ID, long), job.Tree{})
 		f.remove(j.ID)
 		if _, err := f.Watch(f.ctx, j.ID, long); !errors.Is(err, job.ErrNotFound) {
-			f.Errorf("watch of a job that is not there: %v, want ErrNotFound", err)
+			f.Errorf("watch of a job that does not exist: %v, want ErrNotFound", err)
 		}
 	}},
 	{"a worker learns of the first hundred watched jobs", func(f *fixture) {
@@ -136,7 +136,7 @@ func (f *fixture) tellTrees(worker string, trees ...job.Tree) {
 	}
 }
 
-// sameTree compares trees but for their times; the zero Tree has none.
+// sameTree compares trees except for their times; the zero Tree has none.
 func (f *fixture) sameTree(got, want job.Tree) {
 	f.Helper()
 	if got.Job != want.Job || got.Attempt != want.Attempt || string(got.JSON) != string(want.JSON) || got.At.IsZero() != (want.JSON == nil) {

@@ -41,9 +41,9 @@ var weightPromises = []promise{
 		f.backlog("b", 10)
 		var order []string
 		for _, n := range []int{1, 1, 1, 1, 1, 1, 1, 3, 1, 2, 6, 1} {
-			f.limit(job.Limits{Running: 100 + n, EachKey: job.KeyLimits{Weight: 4}}) // which ends no turn
+			f.limit(job.Limits{Running: 100 + n, EachKey: job.KeyLimits{Weight: 4}}) // does not end a turn
 			order = append(order, f.keysOf(n)...)
-			// In each five one is of b, but that claims of several may give their jobs in any order.
+			// One job in five is of key b, except that a claim of several jobs may return them in any order.
 			if b := count(order, "b"); n == 1 && (b < len(order)/5 || b > (len(order)+4)/5) {
 				f.Fatalf("after %d claims of one, and of several, the keys are %q", len(order), order)
 			}
@@ -51,7 +51,7 @@ var weightPromises = []promise{
 		if b := count(order, "b"); b != len(order)/5 {
 			f.Errorf("%d of %d jobs are of key b, want %d: %q", b, len(order), len(order)/5, order)
 		}
-		// So it does where claims are of one kind, and the key has jobs of another one with a higher priority.
+		// The same holds where claims are for one kind, and the key has jobs of another kind with a higher priority.
 		f.insert(f.kind("other", job.LimitKey("a"), job.Priority(9)), f.kind("other", job.LimitKey("b"), job.Priority(9)))
 		claim := job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Kinds: []string{"k"}}
 		order = nil
@@ -61,7 +61,7 @@ var weightPromises = []promise{
 			}
 		}
 		if count(order, "a") != 8 || count(order, "b") != 2 {
-			f.Errorf("claims of one kind gave jobs of the keys %q, want 8 of a and 2 of b", order)
+			f.Errorf("claims of one kind returned jobs of the keys %q, want 8 of a and 2 of b", order)
 		}
 	}},
 	{"keys take turns in claims of one kind, though they have jobs of others with higher priorities", func(f *fixture) {
@@ -78,7 +78,7 @@ var weightPromises = []promise{
 			}
 		}
 		if count(order, "a") != 3 || count(order, "b") != 3 || count(order, "c") != 3 {
-			f.Errorf("claims of one kind gave jobs of the keys %q, want three of each", order)
+			f.Errorf("claims of one kind returned jobs of the keys %q, want three of each", order)
 		}
 	}},
 	{"a key with one job waits for no more starts of each other key than its weight", func(f *fixture) {
@@ -97,7 +97,7 @@ var weightPromises = []promise{
 					break
 				}
 				if waited[key]++; waited[key] > weights[key] {
-					f.Fatalf("it waits for %d starts of key %s, whose weight is %d", waited[key], key, weights[key])
+					f.Fatalf("the key waited for %d starts of key %s, whose weight is %d", waited[key], key, weights[key])
 				}
 			}
 		}

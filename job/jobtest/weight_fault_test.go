@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// limitKeyAs sets the limits of keys as alter makes them.
+// limitKeyAs sets limits of keys that alter has changed.
 func limitKeyAs(alter func(l *job.KeyLimits)) func(b *broken) {
 	return func(b *broken) {
 		b.setKey = func(ctx context.Context, queue, key string, l job.KeyLimits) error {
@@ -16,7 +16,7 @@ func limitKeyAs(alter func(l *job.KeyLimits)) func(b *broken) {
 	}
 }
 
-// weightAs has keys another weight in some claims.
+// weightAs makes some claims use another weight for each key.
 func weightAs(in func(c job.Claim) bool, weight int) func(b *broken) {
 	return func(b *broken) {
 		var limits job.Limits
@@ -37,7 +37,7 @@ func weightAs(in func(c job.Claim) bool, weight int) func(b *broken) {
 	}
 }
 
-// Faults of turns by weight.
+// Faults of weighted turns.
 var weightFaults = []fault{
 	{name: "weights of keys are ignored", noticed: []string{
 		"keys take turns by their weights, and one that waits alone gets all",

@@ -39,7 +39,7 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (don
 	return done, nil
 }
 
-// takeKey gives a finished job its unique key back, and reports false when another holds that.
+// takeKey gives a finished job its unique key back, and returns false if another job holds the key.
 func (s *Store) takeKey(e *entry, now time.Time) bool {
 	if e.UniqueKey == "" {
 		return true
@@ -51,7 +51,7 @@ func (s *Store) takeKey(e *entry, now time.Time) bool {
 	return true
 }
 
-// apply applies an action to a job that is in a state for it.
+// apply applies an action to a job that is in a state that it applies to.
 func (s *Store) apply(e *entry, action job.Action, now time.Time) {
 	s.unlink(e)
 	switch {
@@ -74,7 +74,7 @@ func (s *Store) apply(e *entry, action job.Action, now time.Time) {
 	}
 }
 
-// makeDue makes an unlinked job queued, as an action says.
+// makeDue queues an unlinked job, with the time and attempts of the action.
 func (s *Store) makeDue(e *entry, action job.Action, now time.Time) {
 	if e.State.Finished() {
 		e.State, e.Finished = job.Queued, time.Time{}

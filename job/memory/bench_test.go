@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// BenchmarkClaim claims and completes 500 jobs at a time beside so many that are scheduled and so many that are queued.
+// BenchmarkClaim claims and completes 500 jobs at a time while many others are scheduled or queued.
 func BenchmarkClaim(b *testing.B) {
 	for _, beside := range []int{0, 100_000} {
 		b.Run(fmt.Sprint(beside, "_beside"), func(b *testing.B) {

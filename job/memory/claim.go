@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Claim takes due jobs for a worker.
+// Claim claims due jobs for a worker.
 func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	now, err := s.enter(ctx, "claim jobs")
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 		claimed.Jobs = append(claimed.Jobs, e.copyOut())
 	}
 	c.Limit -= len(again)
-	left := make([]int, len(c.Queues)) // of the limit of each
+	left := make([]int, len(c.Queues)) // of each queue's limit
 	take := func(i int, taken []*entry) {
 		left[i] -= len(taken)
 		c.Limit -= len(taken)
@@ -61,12 +61,12 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	return claimed, nil
 }
 
-// named reports whether a queue with a limit is among some.
+// named reports whether a queue is among the queues, with a limit.
 func named(queues []job.QueueLimit, queue string) bool {
 	return slices.ContainsFunc(queues, func(q job.QueueLimit) bool { return q.Queue == queue && q.Limit > 0 })
 }
 
-// claimExpired takes up to n jobs of a queue whose leases have run out.
+// claimExpired claims up to n jobs of a queue whose leases have expired.
 func (s *Store) claimExpired(c job.Claim, q *queue, n int, now time.Time, claimed *job.Claimed) []*entry {
 	taken := s.expiredOf(q, c, now, n)
 	for _, e := range taken {
@@ -81,7 +81,7 @@ func (s *Store) claimExpired(c job.Claim, q *queue, n int, now time.Time, claime
 	return taken
 }
 
-// hold makes a job that is unlinked one of the worker's.
+// hold assigns an unlinked job to the worker.
 func (s *Store) hold(e *entry, c job.Claim, now time.Time) {
 	e.State, e.Started, e.Worker, e.session, e.call = job.Running, now, c.Worker, c.Session, c.Call
 	e.Attempt++
@@ -91,7 +91,7 @@ func (s *Store) hold(e *entry, c job.Claim, now time.Time) {
 // wants reports whether a claim is for jobs of the kind of e.
 func wants(c job.Claim, e *entry) bool { return c.Kinds == nil || slices.Contains(c.Kinds, e.Kind) }
 
-// unanswered returns the jobs that the session took by claims that were not answered.
+// unanswered returns the jobs that the session got by claims whose answers were lost.
 func (s *Store) unanswered(c job.Claim) (jobs []*entry) {
 	if c.Since == 0 {
 		return nil
@@ -105,7 +105,7 @@ func (s *Store) unanswered(c job.Claim) (jobs []*entry) {
 	return jobs
 }
 
-// expiredOf returns at most n jobs of a queue whose lease has run out.
+// expiredOf returns at most n jobs of a queue whose leases have expired.
 func (s *Store) expiredOf(q *queue, c job.Claim, now time.Time, n int) (jobs []*entry) {
 	for _, e := range q.running.items {
 		if wants(c, e) && s.expired(e, now) {
@@ -116,7 +116,7 @@ func (s *Store) expiredOf(q *queue, c job.Claim, now time.Time, n int) (jobs []*
 	return jobs[:max(min(n, len(jobs)), 0)]
 }
 
-// inOrder compares jobs of a queue by the order in which they are to be run.
+// inOrder compares jobs of a queue by the order in which they should run.
 func inOrder(a, b *entry) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.RunAt.Compare(b.RunAt), compareIDs(a.ID, b.ID))
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A waiting is an order that has been left for a worker.
+// A waiting is a command that waits for its worker to fetch it.
 type waiting struct {
 	job.Command
 	left time.Time
 }
 
-// SendCommand leaves a command for a worker.
+// SendCommand stores a command for a worker.
 func (s *Store) SendCommand(ctx context.Context, worker string, o job.Command) error {
 	what := "command to worker " + worker
 	now, err := s.enter(ctx, what)
@@ -33,7 +33,7 @@ func (s *Store) SendCommand(ctx context.Context, worker string, o job.Command) e
 	return nil
 }
 
-// takeCommands returns the commands for a worker, and forgets them.
+// takeCommands returns the commands for a worker, and deletes them.
 func (s *Store) takeCommands(worker string, now time.Time) []job.Command {
 	s.dropCommands(worker, now)
 	var commands []job.Command
@@ -44,7 +44,7 @@ func (s *Store) takeCommands(worker string, now time.Time) []job.Command {
 	return commands
 }
 
-// dropCommands forgets the commands for a worker that it has not fetched in time. They are in the order of their times.
+// dropCommands deletes the commands that a worker has not fetched in time. They are in the order of their times.
 func (s *Store) dropCommands(worker string, now time.Time) {
 	list := s.commands[worker]
 	for len(list) > 0 && now.Sub(list[0].left) >= job.CommandKept {

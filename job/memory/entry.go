@@ -9,20 +9,20 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// An entry is a job in the store. It is in one heap: of its queue when unfinished, else of its state.
+// An entry is a job in the store. It is in one heap: that of its queue if unfinished, else that of its state.
 type entry struct {
-	job.Job // its Detail and all Options but the LimitKey and the Cost are empty, and its Args belong to the store
+	job.Job // without its Detail, and of its Options only with the LimitKey and the Cost; its Args belong to the store
 	detail  []byte
 	options []byte
-	session job.Session // that holds it while it runs
-	call    int64       // of the session, that took it
+	session job.Session // the session that holds it while it runs
+	call    int64       // the claim of that session that got it
 	metaID  string      // the job.MetaID of its options
 	removed bool
 
 	heap  *heap
 	index int
-	place int  // among those of its lane in order, or among those that hold its key
-	holds bool // its key: it was discarded
+	place int  // index among the jobs of its lane in order, or among those that hold its key
+	holds bool // it was discarded and holds its key
 }
 
 // copyOut returns the job for a caller.
@@ -38,7 +38,7 @@ func (e *entry) copyOut() *job.Job {
 	return &j
 }
 
-// uncountReleases makes it as if the job had never been released.
+// uncountReleases resets the number of times that the job was released.
 func (e *entry) uncountReleases() {
 	if e.detail == nil {
 		return
@@ -56,7 +56,7 @@ func (e *entry) setDue(j *job.Job, now time.Time) {
 	}
 }
 
-// link puts a job, as it is now, where it is to be found, and counts it.
+// link adds a job, in its current state, to the indexes, and counts it.
 func (s *Store) link(e *entry) {
 	switch q := s.queue(e.Queue); e.State {
 	case job.Queued:
@@ -120,7 +120,7 @@ func (s *Store) leave(e *entry) {
 	}
 }
 
-// remove deletes a job that is unlinked.
+// remove deletes an unlinked job.
 func (s *Store) remove(e *entry) {
 	delete(s.jobs, e.ID)
 	e.removed = true

@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A heap keeps entries with the least on top, and can remove any.
+// A heap has the least entry on top, and can remove any entry.
 type heap struct {
 	less  func(a, b *entry) bool
 	items []*entry
@@ -47,7 +47,7 @@ func (h *heap) Pop() any {
 	return e
 }
 
-// ordered are jobs of a lane by their creation, a heap.
+// ordered is a heap of jobs of a lane by their creation.
 type ordered []*entry
 
 // first returns the job that was created first, or nil.

@@ -2,7 +2,7 @@ package memory
 
 import stdheap "container/heap"
 
-// hold notes a job that was discarded, where those behind it wait for it.
+// hold records a discarded job, if the jobs behind it have to wait for it.
 func (q *queue) hold(e *entry) {
 	if !q.Limits.EachKey.HoldOnDiscard {
 		return
@@ -14,7 +14,7 @@ func (q *queue) hold(e *entry) {
 	}
 	stdheap.Push(of, e)
 	e.holds = true
-	q.lane(e.LimitKey) // the next claim finds it closed
+	q.lane(e.LimitKey) // marks the lane: the next claim closes it
 }
 
 // release is called when a job that holds its key is no longer discarded.
@@ -27,7 +27,7 @@ func (q *queue) release(e *entry) {
 	q.lane(e.LimitKey)
 }
 
-// releaseAll lets the jobs of all keys go on.
+// releaseAll releases the jobs of all keys.
 func (q *queue) releaseAll() {
 	for _, of := range q.holders {
 		for _, e := range *of {

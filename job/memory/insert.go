@@ -26,7 +26,7 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) 
 	return ids, nil
 }
 
-// checkNew returns an error if one of the jobs is there already.
+// checkNew returns an error if the ID of one of the jobs exists already.
 func (s *Store) checkNew(jobs []*job.Job) error {
 	var seen map[job.ID]bool
 	if len(jobs) > 1 {
@@ -43,7 +43,7 @@ func (s *Store) checkNew(jobs []*job.Job) error {
 	return nil
 }
 
-// insert stores one job and returns the ID of the one that is stored.
+// insert stores one job and returns the ID of the stored one: its own, or that of the holder of its key.
 func (s *Store) insert(j *job.Job, now time.Time) job.ID {
 	if j.UniqueKey != "" {
 		if id, held := s.holder(j.UniqueKey, now); held && s.keepsOut(id, j) {

@@ -10,26 +10,26 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A lane is the unfinished jobs of a queue that have one limit key, or none.
+// A lane has the unfinished jobs of a queue that have the same limit key, or none.
 type lane struct {
 	job.Lane                           // its Priority is 0 while none of its jobs may start
 	ready    [job.HighestPriority]heap // queued jobs by priority, the lowest first
 	ordered  ordered                   // the same jobs, of a lane with a key
 	place    *list.Element             // among the open lanes of its priority
-	wake     time.Time                 // when to look at it again; zero for never
-	index    int                       // among those to wake
+	wake     time.Time                 // when to check the lane again; zero for never
+	index    int                       // in the heap of lanes to check; negative if not in it
 	touched  bool
 }
 
-// lanes are those of a queue.
+// lanes are the lanes of a queue.
 type lanes struct {
 	byKey   map[string]*lane
 	open    [job.HighestPriority]list.List // of *lane, by Turn
-	touched []*lane                        // whose jobs have changed since the last claim, each once
+	touched []*lane                        // lanes whose jobs have changed since the last claim, each once
 	wakes   wakes
 }
 
-// lane returns the lane of a key, made when it is new.
+// lane returns the lane of a key, and creates it if it is new.
 func (q *queue) lane(key string) *lane {
 	l := q.lanes.byKey[key]
 	if l == nil {
@@ -50,7 +50,7 @@ func (ls *lanes) touch(l *lane) {
 	}
 }
 
-// ended notes that a job of a lane has ended. A lane that is open goes on being so.
+// ended records that a job of a lane has ended. An open lane stays open.
 func (q *queue) ended(key string) {
 	l := q.lanes.byKey[key]
 	if l.Running--; l.Priority == 0 {
@@ -58,7 +58,7 @@ func (q *queue) ended(key string) {
 	}
 }
 
-// refresh brings what has changed since the last claim, or by the time that has passed, up to date.
+// refresh updates the lanes that have changed since the last claim, or because of the time.
 func (q *queue) refresh(now time.Time) {
 	for _, l := range q.lanes.touched {
 		l.touched = false
@@ -70,7 +70,7 @@ func (q *queue) refresh(now time.Time) {
 	}
 }
 
-// settleLane finds out whether a job of the lane may start. One that could not until now gets in line behind the others.
+// settleLane finds out whether a job of the lane may start. If that is new, the lane gets in line behind the others.
 func (q *queue) settleLane(l *lane, now time.Time) {
 	priority, wake, queued := l.due(now)
 	if q.inOrder(l) {
@@ -95,7 +95,8 @@ func (q *queue) settleLane(l *lane, now time.Time) {
 	q.lanes.setWake(l, wake)
 }
 
-// due returns the highest priority of a due job, the first time at which one of another becomes due, and how many jobs are queued.
+// due returns the highest priority of a due job, the first time at which a job of another priority becomes due, and how many jobs
+// are queued.
 func (l *lane) due(now time.Time) (priority int, next time.Time, queued int) {
 	for i := range l.ready {
 		queued += l.ready[i].Len()
@@ -113,7 +114,7 @@ func (l *lane) due(now time.Time) (priority int, next time.Time, queued int) {
 // inOrder reports whether the jobs of a lane run in order.
 func (q *queue) inOrder(l *lane) bool { return l.Key != "" && q.Limits.EachKey.InOrder }
 
-// dueInOrder is due for a lane of which only the first job may start.
+// dueInOrder is due for a lane in which only the first job may start.
 func (q *queue) dueInOrder(l *lane, now time.Time) (priority int, next time.Time) {
 	switch e := q.nextInOrder(l); {
 	case e == nil:
@@ -125,7 +126,7 @@ func (q *queue) dueInOrder(l *lane, now time.Time) (priority int, next time.Time
 	return priority, next
 }
 
-// put places a lane among the open ones by its Turn, which is mostly the last.
+// put inserts a lane into the open lanes of a priority by its Turn, usually as the last.
 func (ls *lanes) put(l *lane, priority int) {
 	if l.place != nil {
 		ls.open[l.Priority-1].Remove(l.place)
@@ -164,7 +165,7 @@ type claiming struct {
 	taken []*entry
 }
 
-// claimDue takes up to n due jobs of a queue, and returns when to claim again; zero for never.
+// claimDue claims up to n due jobs of a queue, and returns when to claim again; zero for never.
 func (s *Store) claimDue(c job.Claim, q *queue, n int, now time.Time) (taken []*entry, next time.Duration, err error) {
 	q.refresh(now)
 	q.Running = q.running.Len()
@@ -179,7 +180,7 @@ func (s *Store) claimDue(c job.Claim, q *queue, n int, now time.Time) (taken []*
 	return turns.taken, next, err
 }
 
-// Open returns lanes that have due jobs, and may start them.
+// Open returns lanes that have due jobs which may start.
 func (t *claiming) Open(top int, after, until int64, n int) ([]job.Lane, error) {
 	var found []job.Lane
 	for p := top; p > 0 && len(found) == 0; p-- {
@@ -195,7 +196,7 @@ func (t *claiming) Open(top int, after, until int64, n int) ([]job.Lane, error) 
 					break
 				}
 			}
-			if t.c.Kinds == nil { // else a lane may have had none of the kinds where it was open
+			if t.c.Kinds == nil { // otherwise a lane may have no job of these kinds at the priority where it is open
 				break
 			}
 		}
@@ -209,7 +210,7 @@ func (l *lane) hasDue(priority int, now time.Time) bool {
 	return e != nil && !e.RunAt.After(now)
 }
 
-// Costs returns what due jobs of lanes cost.
+// Costs returns the costs of due jobs of lanes.
 func (t *claiming) Costs(open []job.Lane, want []int) ([][]int, error) {
 	costs := make([][]int, len(open))
 	for i, o := range open {
@@ -235,7 +236,7 @@ func (t *claiming) Costs(open []job.Lane, want []int) ([][]int, error) {
 	return costs, nil
 }
 
-// first returns the job of a lane in order that may be taken, or nil.
+// first returns the job that may be claimed from a lane in order, or nil.
 func (t *claiming) first(l *lane, priority int) *entry {
 	e := t.q.nextInOrder(l)
 	if e == nil || e.Priority != priority || e.RunAt.After(t.now) || !wants(t.c, e) {
@@ -244,7 +245,7 @@ func (t *claiming) first(l *lane, priority int) *entry {
 	return e
 }
 
-// Take takes due jobs of lanes.
+// Take claims due jobs of lanes.
 func (t *claiming) Take(open []job.Lane, want []int) ([]job.Taken, error) {
 	got := make([]job.Taken, len(open))
 	for i, o := range open {
@@ -256,7 +257,7 @@ func (t *claiming) Take(open []job.Lane, want []int) ([]job.Taken, error) {
 			continue
 		}
 		h := &l.ready[o.Priority-1]
-		var others []*entry // of kinds that were not asked for
+		var others []*entry // of kinds that the claim does not ask for
 		for e := h.top(); e != nil && got[i].N < want[i] && !e.RunAt.After(t.now); e = h.top() {
 			if !wants(t.c, e) {
 				h.remove(e)
@@ -272,7 +273,7 @@ func (t *claiming) Take(open []job.Lane, want []int) ([]job.Taken, error) {
 	return got, nil
 }
 
-// claimEntry makes a queued job one of the worker's.
+// claimEntry assigns a queued job to the worker.
 func (t *claiming) claimEntry(e *entry, of *job.Taken) {
 	of.N++
 	of.Cost += e.Cost
@@ -282,7 +283,7 @@ func (t *claiming) claimEntry(e *entry, of *job.Taken) {
 	t.taken = append(t.taken, e)
 }
 
-// Keep writes what became of lanes.
+// Keep stores the state of lanes after a claim.
 func (t *claiming) Keep(served []job.Lane) error {
 	for _, o := range served {
 		l := t.q.lanes.byKey[o.Key]
@@ -293,7 +294,7 @@ func (t *claiming) Keep(served []job.Lane) error {
 	return nil
 }
 
-// wakes are lanes by when to look at them again, a heap.
+// wakes is a heap of lanes by when to check them again.
 type wakes []*lane
 
 // Len, Less, Swap, Push and Pop are for container/heap.

@@ -40,7 +40,7 @@ func (s *Store) SetLimits(ctx context.Context, name string, l job.Limits) error 
 	return nil
 }
 
-// change begins the rates of a lane anew that are others now.
+// change resets those rates of a lane that have changed.
 func (q *queue) change(l *lane, before, after job.KeyLimits, now time.Time) {
 	q.lanes.touch(l)
 	if before.Starts != after.Starts {
@@ -101,7 +101,7 @@ func (s *Store) Overrides(ctx context.Context, name, after string, n int) ([]job
 	return found, nil
 }
 
-// Limits returns the limits of a queue, and how far they are used.
+// Limits returns the limits of a queue, and how much of them is used.
 func (s *Store) Limits(ctx context.Context, name string, keys ...string) ([]job.LimitUse, error) {
 	if err := job.CheckUses(keys); err != nil {
 		return nil, fmt.Errorf("limits of queue %s: %w", name, err)
@@ -123,7 +123,7 @@ func (s *Store) Limits(ctx context.Context, name string, keys ...string) ([]job.
 	return uses, nil
 }
 
-// use returns how far the limits of the queue are used by it and one of its keys.
+// use returns how much of the limits of the queue is used by the queue and by one of its keys.
 func (q *queue) use(key string, now time.Time) job.LimitUse {
 	q.Running = q.running.Len()
 	l := q.lanes.byKey[key]

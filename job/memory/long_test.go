@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// What takes days is tested here, in bubbles: the suite of all stores cannot wait for it.
+// Tests of days run here, in bubbles: the suite of all stores cannot wait that long.
 
 func newJob(t testing.TB, opts ...job.EnqueueOption) *job.Job {
 	t.Helper()
@@ -73,7 +73,7 @@ func TestUniqueForAYear(t *testing.T) {
 			return got[0] != j.ID
 		}
 		if taken() {
-			t.Fatal("the key of an empty store is taken")
+			t.Fatal("the key is held in an empty store")
 		}
 		claimed, err := s.Claim(ctx, job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: time.Minute})
 		if err != nil || len(claimed.Jobs) != 1 {
@@ -88,11 +88,11 @@ func TestUniqueForAYear(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !taken() {
-			t.Error("the key is free before the year is over")
+			t.Error("the key is free before the end of the year")
 		}
 		time.Sleep(time.Second)
 		if taken() {
-			t.Error("the key is taken when the year is over")
+			t.Error("the key is held after the end of the year")
 		}
 	})
 }

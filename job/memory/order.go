@@ -6,8 +6,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// An order keeps all entries by ID. IDs grow with time, so that most are appended. Removed entries stay until they are
-// half of it.
+// An order keeps all entries sorted by ID. IDs grow with time, so most are appended. Removed entries stay until they are half of
+// all.
 type order struct {
 	entries []*entry
 	dead    int
@@ -28,7 +28,7 @@ func (o *order) find(id job.ID) int {
 	return i
 }
 
-// removed is called when an entry was marked so.
+// removed is called after an entry was marked as removed.
 func (o *order) removed() {
 	o.dead++
 	if o.dead < 64 || o.dead < len(o.entries)/2 {

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestMostOverrides: so many keys of a queue have limits of their own, and no more.
+// TestMostOverrides: the number of keys of a queue that have their own limits is bounded.
 func TestMostOverrides(t *testing.T) {
 	s := memory.New()
 	for i := range job.MaxOverrides - 1 {

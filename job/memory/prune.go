@@ -8,8 +8,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Prune deletes at most limit finished jobs that are older than their retention, and other outdated data. It compares no lanes: lanes and jobs are
-// changed together under one lock, and end with the process.
+// Prune deletes at most limit finished jobs that are older than their retention, and other outdated data. It does not compare lanes: lanes and
+// jobs are changed together under one lock, and are gone when the process ends.
 func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 	now, err := s.enter(ctx, "prune jobs")
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 			break
 		}
 		s.unlink(oldest)
-		s.remove(oldest) // its unique key stays as long as UniqueFor says
+		s.remove(oldest) // its unique key stays held as long as UniqueFor says
 	}
 	s.pruneKeys(now)
 	s.pruneStats(now)

@@ -9,7 +9,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A queue holds the unfinished jobs of one name. It exists while there are some, or it is paused or has limits, also of single keys.
+// A queue has the unfinished jobs of one name. It exists while there are some, or while it is paused or has limits, also of single
+// keys.
 type queue struct {
 	job.LaneQueue
 	lanes   lanes // of queued jobs
@@ -17,12 +18,12 @@ type queue struct {
 	running heap
 	paused  bool
 	holders map[string]*ordered // discarded jobs that hold their limit keys, by key
-	// throttled is until when it, or one of its lanes, is held back.
+	// throttled is the time until which the queue, or one of its lanes, is throttled.
 	throttled time.Time
-	overrides map[string]job.KeyLimits // by key; Overrides is how many
+	overrides map[string]job.KeyLimits // limits of single keys; Overrides is their number
 }
 
-// queue returns the queue, made when it is new.
+// queue returns the queue, and creates it if it is new.
 func (s *Store) queue(name string) *queue {
 	q := s.queues[name]
 	if q == nil {
@@ -32,10 +33,10 @@ func (s *Store) queue(name string) *queue {
 	return q
 }
 
-// limited reports whether there are limits, of the queue or of keys.
+// limited reports whether the queue or one of its keys has limits.
 func (q *queue) limited() bool { return q.Limits != (job.Limits{}) || q.Overrides > 0 }
 
-// dropIdle forgets a queue of which there is nothing to say.
+// dropIdle deletes a queue without jobs and settings.
 func (s *Store) dropIdle(name string) {
 	if q := s.queues[name]; q != nil && !q.paused && !q.throttled.After(time.Now()) && !q.limited() && q.queued == 0 && q.running.Len() == 0 {
 		delete(s.queues, name)
@@ -68,7 +69,7 @@ func (s *Store) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 	return infos, nil
 }
 
-// Pause stops the claiming of jobs of a queue, or resumes it.
+// Pause stops claims from a queue, or resumes them.
 func (s *Store) Pause(ctx context.Context, name string, paused bool) error {
 	if _, err := s.enter(ctx, "pause or resume queue "+name); err != nil {
 		return err

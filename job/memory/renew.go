@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets the lease of a session, notes it as alive, and keeps what else it reports.
+// Renew extends the lease of a session, records that its worker is alive, and stores the rest of its report.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	now, err := s.enter(ctx, "renew leases")
 	if err != nil {

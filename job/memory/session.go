@@ -9,11 +9,11 @@ import (
 // A session is the lease of a worker's jobs.
 type session struct {
 	until time.Time
-	from  int64 // claims with a lower number take nothing
+	from  int64 // claims with a lower number get nothing
 }
 
-// startClaim returns whether a claim may take jobs, and begins its session where that is not under way, or
-// sets the lease anew after claims that were not answered.
+// startClaim reports whether a claim may get jobs. It starts the session unless it is running, or renews its lease after claims
+// that were not answered.
 func (s *Store) startClaim(c job.Claim, now time.Time) bool {
 	held := s.sessions[c.Session]
 	if held == nil {
@@ -32,7 +32,7 @@ func (s *Store) startClaim(c job.Claim, now time.Time) bool {
 	return true
 }
 
-// renew sets the lease of a session.
+// renew extends the lease of a session.
 func (s *Store) renew(id job.Session, until time.Time) {
 	if held := s.sessions[id]; held != nil {
 		held.until = until
@@ -41,7 +41,7 @@ func (s *Store) renew(id job.Session, until time.Time) {
 	}
 }
 
-// expired reports whether the lease of a running job is over.
+// expired reports whether the lease of a running job has expired.
 func (s *Store) expired(e *entry, now time.Time) bool {
 	held := s.sessions[e.session]
 	return held == nil || !held.until.After(now)

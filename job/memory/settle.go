@@ -76,7 +76,7 @@ func (s *Store) settle(e *entry, j *job.Job, now time.Time) {
 	}
 }
 
-// throttle holds back the jobs of the lane of a running job, or of its queue if it has no key.
+// throttle throttles the lane of a running job, or its queue if the job has no key.
 func (s *Store) throttle(e *entry, until time.Time) {
 	q := s.queue(e.Queue)
 	held := &q.Held
@@ -91,7 +91,7 @@ func (s *Store) throttle(e *entry, until time.Time) {
 	}
 }
 
-// book counts units of a running job.
+// book charges units of a running job.
 func (s *Store) book(e *entry, units int, now time.Time) {
 	q := s.queue(e.Queue)
 	l := q.lanes.byKey[e.LimitKey]
@@ -100,7 +100,7 @@ func (s *Store) book(e *entry, units int, now time.Time) {
 	}
 }
 
-// requeue makes an unlinked job queued, as the fields of j say.
+// requeue queues an unlinked job again, with the fields of j.
 func (s *Store) requeue(e *entry, j *job.Job, now time.Time) {
 	e.State, e.Queue, e.Priority, e.Uncounted, e.MaxAttempts = job.Queued, j.Queue, j.Priority, j.Uncounted, j.MaxAttempts
 	e.Finished = time.Time{}

@@ -10,13 +10,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A statKey tells the row of one run of a worker from all others.
+// A statKey identifies a row of one run of a worker.
 type statKey struct {
 	minute, run         int64
 	worker, queue, kind string
 }
 
-// keepStats keeps what a worker told of itself.
+// keepStats stores the stats that a worker reported.
 func (s *Store) keepStats(r job.Renewal) {
 	run := cmp.Or(r.Run, r.Info.Started).UnixMicro()
 	for _, stat := range r.Stats {
@@ -49,7 +49,7 @@ func (s *Store) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error
 	return stats, nil
 }
 
-// pruneStats adds up the rows of minutes that are too old, and removes what is older still.
+// pruneStats adds up the rows of old minutes, and deletes the oldest rows.
 func (s *Store) pruneStats(now time.Time) {
 	old := func(_ statKey, stat job.Stat) bool { return now.Sub(stat.Minute) > job.StatsKept }
 	var rows []job.Stat

@@ -1,7 +1,6 @@
-// Package memory keeps jobs in the memory of the process: for tests, and for work that need not survive it. Everything is
-// gone when the process ends.
+// Package memory keeps jobs in the memory of the process: for tests, and for work that need not survive the process.
 //
-// It waits on channels and timers alone, so it works in testing/synctest, where days take milliseconds.
+// It waits only on channels and timers, so it works in testing/synctest, where days take milliseconds.
 package memory
 
 import (
@@ -28,7 +27,7 @@ type Store struct {
 	metaIDs  map[string][]*entry // by job.MetaID, oldest first
 	queues   map[string]*queue
 	finished map[job.State]*heap
-	canceled map[job.ID]*entry // running ones with CancelRequested
+	canceled map[job.ID]*entry // running jobs with CancelRequested
 	keys     map[string]hold
 	counts   map[countKey]int64
 	sessions map[job.Session]*session
@@ -37,9 +36,9 @@ type Store struct {
 	watches  map[job.ID]*watch
 	commands map[string][]waiting // by worker
 	stats    map[statKey]job.Stat
-	past     map[statKey]job.Stat // by span
+	past     map[statKey]job.Stat // stats by span
 	audit    []job.AuditEntry     // the newest last
-	audited  int64                // N of the newest that there ever was
+	audited  int64                // the highest N of an entry so far
 	events   wakeup.Events
 }
 
@@ -85,7 +84,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter locks the store for what is to be done and returns the time, unless the store is closed or ctx canceled.
+// enter locks the store for a call and returns the time, unless the store is closed or ctx canceled.
 func (s *Store) enter(ctx context.Context, what string) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, fmt.Errorf("%s: %w", what, err)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 func TestStore(t *testing.T) {
 	t.Run("in time", func(t *testing.T) {
-		testenv.LongTest(t) // it waits for what takes no time in the bubble below
+		testenv.LongTest(t) // waits in real time; in the bubble below waiting takes no time
 		jobtest.TestStore(t, openBesideOthers)
 	})
 	t.Run("in a bubble", func(t *testing.T) { jobtest.TestStoreInBubble(t, open) })

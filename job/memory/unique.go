@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A hold says which job has a unique key.
+// A hold records which job has a unique key.
 type hold struct {
 	id    job.ID
 	until time.Time // zero while the job is unfinished
@@ -33,7 +33,7 @@ func (s *Store) keepsOut(holder job.ID, j *job.Job) bool {
 	return e != nil && slices.Contains(j.UniqueWhile, e.State)
 }
 
-// replace gives the args and the time of a job that asks for it to the holder of its key, if that is queued.
+// replace gives the args and the time of a job with Replace to the holder of its key, if the holder is queued.
 func (s *Store) replace(holder job.ID, j *job.Job, now time.Time) {
 	e := s.jobs[holder]
 	if !j.Replace || e == nil || e.State != job.Queued {
@@ -55,7 +55,7 @@ func (s *Store) replace(holder job.ID, j *job.Job, now time.Time) {
 	s.notify(e.Queue)
 }
 
-// letGo is called for a job that has finished: its key is free, now or when UniqueFor is over.
+// letGo is called for a job that has finished: it frees the job's key, now or when UniqueFor is over.
 func (s *Store) letGo(e *entry, now time.Time) {
 	h, ok := s.keys[e.UniqueKey]
 	if !ok || h.id != e.ID {
@@ -68,7 +68,7 @@ func (s *Store) letGo(e *entry, now time.Time) {
 	}
 }
 
-// pruneKeys removes what letGo left.
+// pruneKeys deletes the keys whose UniqueFor is over.
 func (s *Store) pruneKeys(now time.Time) {
 	for key, h := range s.keys {
 		if !h.until.IsZero() && !h.until.After(now) {

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// notify says that there may be a due job in a queue.
+// notify wakes those that wait for a queue: it may have a due job.
 func (s *Store) notify(name string) { s.events.Notify(name) }
 
 // Wait returns nil when a job may have become due in one of the queues since the last call.

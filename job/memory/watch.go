@@ -9,13 +9,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A watch is somebody's interest in a job, with the tree that was told last.
+// A watch is a request for the trees of a job, with the tree that was reported last.
 type watch struct {
 	until time.Time
 	tree  job.Tree
 }
 
-// Watch returns the last tree of a running job, and asks its worker for more.
+// Watch returns the last tree of a running job, and makes its worker report more.
 func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
 	what := fmt.Sprintf("watch job %v", id)
 	now, err := s.enter(ctx, what)
@@ -44,7 +44,7 @@ func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree
 	return copyTree(w.tree), nil
 }
 
-// keepTrees keeps the trees of watched jobs that the session holds.
+// keepTrees stores the trees of watched jobs that the session holds.
 func (s *Store) keepTrees(session job.Session, trees []job.Tree, now time.Time) {
 	for _, t := range trees {
 		e, w := s.jobs[t.Job], s.watches[t.Job]
@@ -56,7 +56,7 @@ func (s *Store) keepTrees(session job.Session, trees []job.Tree, now time.Time) 
 	}
 }
 
-// watched returns the jobs that the session holds and somebody watches.
+// watched returns the watched jobs that the session holds.
 func (s *Store) watched(session job.Session, now time.Time) []job.ID {
 	var ids []job.ID
 	for id, w := range s.watches {

@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// TestNoServerIsOneLine asks a server that is not there.
+// TestNoServerIsOneLine tests that the error for a server that does not exist is one line.
 func TestNoServerIsOneLine(t *testing.T) {
 	s, err := postgres.Open(t.Context(), "postgres://nobody:secret@127.0.0.1:1/none")
 	if err != nil {

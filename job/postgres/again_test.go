@@ -7,8 +7,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestInsertAgainWhileItRuns inserts a job a second time, as somebody might after an error that left open whether it was
-// stored. It must not keep other jobs of its queue from being claimed, nor its batch from being settled.
+// TestInsertAgainWhileItRuns inserts a running job a second time, as a caller may after an error that left open whether it was
+// stored. The second one must not keep other jobs of its queue from being claimed, nor its batch from being settled.
 func TestInsertAgainWhileItRuns(t *testing.T) {
 	ctx, store := t.Context(), open(t, database(t, server()))
 	insert := func(j *job.Job) {

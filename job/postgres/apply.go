@@ -11,8 +11,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Apply applies an action to the newest jobs that match the filter, in one statement. Jobs that another transaction moves to another table meanwhile
-// are searched for again, in a new transaction: one that keeps the locks of the first could deadlock.
+// Apply applies an action to the newest jobs that match the filter, in one statement. Jobs that another transaction moves to another table while the
+// statement runs are searched for again, in a new transaction: a transaction that kept the locks of the first could deadlock.
 func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	if f.Limit <= 0 {
 		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
@@ -49,7 +49,7 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (don
 // An applyResult is the result of one statement.
 type applyResult struct {
 	job.ActionResult
-	moved []job.ID // by another transaction meanwhile
+	moved []job.ID // to another table by another transaction, while the statement ran
 }
 
 // applyOnce applies an action, in a transaction, to the jobs that the statement sees, and adds to woken the queues in which jobs may have become due.
@@ -63,7 +63,7 @@ func (s *Store) applyOnce(ctx context.Context, f job.Filter, action job.Action, 
 		if _, err := r.count(ctx, s.sql("apply_plan")); err != nil {
 			return err
 		}
-		r.mode = pgx.QueryExecModeDescribeExec // planned for where this part begins: a kept plan would walk over the parts before it
+		r.mode = pgx.QueryExecModeDescribeExec // planned for the start of this part: a cached plan would scan the parts before it
 		to := []any{&a.Changed, &a.Skipped, &a.Conflicts, &found, &last, &moved, &queues}
 		return r.each(ctx, s.applySQL(listStatement(f), statement), append(filterArgs(f), args...), to, func() error { return nil })
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// A traced pool notes the statements that are run on it, and how many rows they return or change.
+// A traced pool records the statements that it runs, and how many rows they return or change.
 type traced struct {
 	mu   sync.Mutex
 	ran  []string
@@ -35,7 +35,7 @@ func (tr *traced) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceQu
 	tr.rows += data.CommandTag.RowsAffected()
 }
 
-// openTraced makes a store of which the statements are noted.
+// openTraced makes a store whose statements are recorded.
 func openTraced(t *testing.T) (*postgres.Store, *traced) {
 	t.Helper()
 	url := database(t, server())

@@ -36,7 +36,7 @@ func (s *Store) Audit(ctx context.Context, entries ...job.AuditEntry) error {
 	})
 }
 
-// Audited returns the newest entries below a number.
+// Audited returns the newest entries below the number before.
 func (s *Store) Audited(ctx context.Context, before int64, limit int) (found []job.AuditEntry, err error) {
 	err = s.call(ctx, "read the audit log", func(ctx context.Context) error {
 		rows, err := s.run().query(ctx, s.sql("audit_list"), cmp.Or(before, math.MaxInt64), max(limit, 0))

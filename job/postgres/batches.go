@@ -30,7 +30,7 @@ func (s *Store) inBatches(ctx context.Context, fn func(b *batches) error) error 
 	if err != nil {
 		return err
 	}
-	defer conn.Release() // which closes the connection if its transaction is not over
+	defer conn.Release() // closes the connection if its transaction is not over
 	b := &batches{s: s, conn: conn}
 	b.later("begin", nil, nil, nothing)
 	if err := fn(b); err != nil {
@@ -50,16 +50,16 @@ func (s *Store) inBatches(ctx context.Context, fn func(b *batches) error) error 
 
 func nothing() error { return nil }
 
-// inTime runs statements that only read, in a transaction. The server stops each of them when nine tenths of the time until the deadline of ctx are
-// over: a statement that is stopped by ctx costs its connection, and goes on in the server until that notices. A shorter statement_timeout, set by
-// the user, is kept.
+// inTime runs statements that only read, in a transaction. The server stops each of them after nine tenths of the time until the deadline of ctx:
+// canceling a statement by ctx closes its connection, and the statement runs on until the server notices. A shorter statement_timeout, set by the
+// user, applies.
 func (s *Store) inTime(ctx context.Context, read func(b *batches) error) error {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
 		return s.inBatches(ctx, read)
 	}
 	left := time.Until(deadline)
-	own := max((left * 9 / 10).Truncate(time.Millisecond), time.Millisecond) // the server takes whole milliseconds
+	own := max((left * 9 / 10).Truncate(time.Millisecond), time.Millisecond) // statement_timeout has whole milliseconds
 	err := s.inBatches(ctx, func(b *batches) error {
 		b.later(s.sql("set_timeout"), []any{own.Milliseconds()}, []any{new(string)}, nothing)
 		return read(b)
@@ -72,7 +72,7 @@ func (s *Store) inTime(ctx context.Context, read func(b *batches) error) error {
 	return err
 }
 
-// later adds a statement that is sent with the next one whose result is needed; fn is called for each of its rows then.
+// later adds a statement that is sent with the next one whose result is needed. fn is called for each of its rows after that.
 func (b *batches) later(sql string, args, to []any, fn func() error) {
 	b.pending = append(b.pending, statement{sql, args, to, fn})
 }

@@ -29,7 +29,7 @@ func benchJobs(b *testing.B, n int) []*job.Job {
 	return jobs
 }
 
-// share has n pieces of work done by some goroutines at once.
+// share divides n pieces of work among goroutines.
 func share(n, goroutines int, do func(worker, i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -57,7 +57,7 @@ func fill(b *testing.B, s *postgres.Store, n int) {
 	})
 }
 
-// drain claims and completes all jobs, 500 at a time, by two workers.
+// drain claims and completes all jobs, 500 at a time, with two workers.
 func drain(b *testing.B, s *postgres.Store, n int) {
 	b.Helper()
 	var left atomic.Int64
@@ -103,7 +103,7 @@ func BenchmarkInsertBulk(b *testing.B) {
 	perSecond(b, "jobs", b.N*50000)
 }
 
-// BenchmarkInsertSingle is 16 callers, each inserting one job after the other.
+// BenchmarkInsertSingle measures 16 callers, each inserting one job at a time.
 func BenchmarkInsertSingle(b *testing.B) {
 	s := open(b, database(b, server()))
 	for b.Loop() {
@@ -117,7 +117,7 @@ func BenchmarkInsertSingle(b *testing.B) {
 	perSecond(b, "jobs", b.N*10000)
 }
 
-// BenchmarkLatency is from before the insert to after the claim, at 100 jobs a second.
+// BenchmarkLatency measures the time from before the insert to after the claim, at 100 jobs a second.
 func BenchmarkLatency(b *testing.B) {
 	s := open(b, database(b, server()))
 	ctx, cancel := context.WithCancel(b.Context())
@@ -163,7 +163,8 @@ func BenchmarkLatency(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
 
-// BenchmarkOldSnapshot is BenchmarkClaimSettle while a transaction that began before it keeps vacuum from its work.
+// BenchmarkOldSnapshot is BenchmarkClaimSettle with a transaction open that started before it and keeps vacuum from removing dead
+// rows.
 func BenchmarkOldSnapshot(b *testing.B) {
 	url := database(b, server())
 	s := open(b, url)

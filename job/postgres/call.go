@@ -31,8 +31,8 @@ const (
 // tries is how often a call is tried if it certainly did nothing.
 const tries = 5
 
-// call runs the body of a method. It sets a deadline, checks the schema, runs the body again if it certainly did nothing, and adds to errors what the
-// call was.
+// call runs the body of a method. It sets a deadline, checks the schema, runs the body again if it certainly did nothing, and adds the name of the
+// call to errors.
 func (s *Store) call(ctx context.Context, what string, fn func(ctx context.Context) error) error {
 	if err := s.enter(ctx); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -93,7 +93,7 @@ func undone(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
-// uncertain reports whether an error leaves open what was done: the server was asked, and has not answered.
+// uncertain reports whether an error leaves open if the call took effect: the server got the request, and has not answered.
 func uncertain(err error) bool {
 	if open := new(openError); errors.As(err, &open) {
 		return true
@@ -101,8 +101,8 @@ func uncertain(err error) bool {
 	return err != nil && codeOf(err) == "" && !pgconn.SafeToRetry(err)
 }
 
-// An openError is the error of a commit that the server has not answered: it may have happened. The error of pgx cannot be trusted here: if the
-// connection is cut right after the commit was sent, it is "conn closed", as if nothing had been sent.
+// An openError is the error of a commit that the server has not answered: the transaction may be committed. The error of pgx cannot be trusted
+// here: if the connection is cut right after the commit was sent, it is "conn closed", as if nothing had been sent.
 type openError struct{ err error }
 
 func (e *openError) Error() string {
@@ -118,11 +118,11 @@ func codeOf(err error) string {
 	return ""
 }
 
-// explain returns an error that is of use to the user of a store, and reacts to it.
+// explain returns an error with advice for the user of the store, and reacts to it.
 func (s *Store) explain(ctx context.Context, err error) error {
 	switch codeOf(err) {
 	case codeReadOnly:
-		// After a failover the connections lead to a server that is a standby now.
+		// After a failover the pooled connections may lead to a server that is now a standby.
 		s.pool.Reset()
 		s.waits.reconnect()
 		return fmt.Errorf("the server takes no writes, as a standby does; the next call connects anew: %w", err)

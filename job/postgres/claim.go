@@ -14,8 +14,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Claim takes due jobs for a worker. If some were taken before an error, it returns these and drops the error, since the next call will meet it
-// again. It keeps the error if it is uncertain whether more were taken, since the worker must know that to ask for them.
+// Claim claims due jobs for a worker. If it has claimed some before an error, it returns these and drops the error, since the next call will
+// get it again. It returns the error if it is uncertain whether more were claimed, since the worker must then ask for them again.
 func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	var done job.Claimed
 	if c.Limit <= 0 {
@@ -43,14 +43,14 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 		case len(done.Jobs) == 0:
 			return err
 		case uncertain(err):
-			return &openError{err} // an error that call never tries again after: it would forget the jobs
+			return &openError{err} // call never retries after such an error: a retry would forget the jobs
 		}
 		return nil
 	})
 	return done, err
 }
 
-// limits is how many jobs may still be taken from each queue.
+// limits is how many jobs may still be claimed from each queue.
 type limits struct {
 	queues []string
 	left   []int32
@@ -77,7 +77,7 @@ func (l *limits) took(queue string) {
 	}
 }
 
-// sort puts jobs into the order of claims.
+// sort sorts jobs in the order of claims.
 func (l *limits) sort(jobs []*job.Job) {
 	slices.SortFunc(jobs, func(a, b *job.Job) int {
 		if a.Queue != b.Queue {
@@ -87,7 +87,7 @@ func (l *limits) sort(jobs []*job.Job) {
 	})
 }
 
-// claimExpired takes jobs whose lease has expired.
+// claimExpired claims jobs whose lease has expired.
 func (s *Store) claimExpired(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) error {
 	rows, err := s.run().query(ctx, s.sql("claim_expired"), l.queues, l.left, c.Limit-len(done.Jobs), c.Worker, interval(c.Lease), c.Kinds,
 		int64(c.Session), c.Call)
@@ -135,7 +135,7 @@ func (s *Store) claimAgain(ctx context.Context, c job.Claim, l *limits, done *jo
 	return err
 }
 
-// claimDue takes due jobs, and finds out when the next one is due. If one of the queues has lanes, it takes jobs from one queue after the other.
+// claimDue claims due jobs, and finds out when the next one is due. If one of the queues has lanes, it claims from one queue after the other.
 func (s *Store) claimDue(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) error {
 	if !slices.ContainsFunc(l.queues, s.laned.has) {
 		found, err := s.claimPlain(ctx, c, l, done)
@@ -168,7 +168,7 @@ func (s *Store) claimDue(ctx context.Context, c job.Claim, l *limits, done *job.
 	return nil
 }
 
-// claimPlain takes due jobs from queues without lanes. If one of the queues has lanes, it takes nothing and returns true.
+// claimPlain claims due jobs from queues without lanes. If one of the queues has lanes, it claims nothing and returns true.
 func (s *Store) claimPlain(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) (laned bool, err error) {
 	began := time.Now()
 	start := s.cursors.start(l.queues, c.Kinds, began)
@@ -204,11 +204,11 @@ func sooner(done *job.Claimed, next time.Duration) {
 	}
 }
 
-// claimed is the result of a function that claims.
+// A claimed is the result of a function that claims.
 type claimed struct {
 	taken []*job.Job
 	next  time.Duration
-	laned []string // if any, nothing was taken
+	laned []string // queues with lanes; if there are any, nothing was claimed
 }
 
 // queryClaimed calls a function that claims.
@@ -243,7 +243,7 @@ func (s *Store) queryClaimed(ctx context.Context, name string, args []any) (got 
 	return got, rows.Err()
 }
 
-// running makes a claimed job of a row.
+// running returns the claimed job of a row.
 func (r *row) running() (*job.Job, error) {
 	j, err := r.job()
 	if err == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// countedFrom is the lowest upper bound of running jobs per key from which on lanes_begin counts all running jobs of the queue now and then, and not
-// those of each key.
+// countedFrom is the lowest upper bound of running jobs per key from which on lanes_begin counts all running jobs of the queue from time to time,
+// instead of those of each key.
 const countedFrom = 10_000
 
 // mostExpired bounds how many outdated lanes one claim deletes.
@@ -39,7 +39,7 @@ type claiming struct {
 	taken   []*job.Job
 }
 
-// claimLanes takes up to n due jobs of a queue with limits or lanes, and returns when to claim again.
+// claimLanes claims up to n due jobs from a queue with limits or lanes, and returns when to claim again.
 func (s *Store) claimLanes(ctx context.Context, c job.Claim, queue string, n int) (taken []*job.Job, next time.Duration, err error) {
 	known, strict := s.known.find(queue), true
 	for {
@@ -115,7 +115,7 @@ func (cl *claiming) startClaim(n int) (may bool, err error) {
 	return may, decodeLimits(cl.queue, limits, &q.Limits)
 }
 
-// takeByLanes takes up to n due jobs by what this process knows of the lanes. It returns a function that returns when to claim again, to be called
+// takeByLanes claims up to n due jobs by this process's cache of the lanes. It returns a function that returns when to claim again, to be called
 // after the commit.
 func (cl *claiming) takeByLanes(n int) (next func() time.Duration, err error) {
 	cl.changes.apply(cl.known)
@@ -153,8 +153,8 @@ func (cl *claiming) takeByLanes(n int) (next func() time.Duration, err error) {
 	}, nil
 }
 
-// leave writes the changes of turns that the claim made, for other processes. If it changed what this process knows, it writes at least one change:
-// by that, the process can later tell that its knowledge is about this server. It returns how many it wrote.
+// leave writes the turns that the claim changed, for other processes. If the claim changed the cache of this process, leave writes at least one
+// change, by which the process can later tell that its cache is of this server. It returns how many changes it wrote.
 func (cl *claiming) leave(claim *lanes.Claim) (n int64, err error) {
 	leave := func(keys []string, mark *int16) {
 		n++
@@ -185,8 +185,8 @@ func (cl *claiming) keepRates(moved map[string]job.Lane) {
 	cl.b.later(cl.s.sql("lane_put"), []any{cl.queue, keys, full, paid, idle}, nil, nothing)
 }
 
-// takeKeyless takes up to n due jobs from a queue without lanes of keys. It returns a function that returns when to claim again, to be called after
-// the commit.
+// takeKeyless claims up to n due jobs from a queue without lanes of keys. It returns a function that returns when to claim again, to be called
+// after the commit.
 func (cl *claiming) takeKeyless(n int) (next func() time.Duration, err error) {
 	q := &cl.lanes
 	if n = min(n, q.Left(cl.at)); n == 0 {
@@ -226,8 +226,8 @@ func (cl *claiming) takeKeyless(n int) (next func() time.Duration, err error) {
 	}, nil
 }
 
-// noteKeyless notes whether the queue has limits, for the next claim, and returns when it may take jobs. due is the time until the next job
-// is due, or zero.
+// noteKeyless records whether the queue has limits, for the next claim, and returns when that claim may get jobs. due is the time until the
+// next job is due, or zero.
 func (cl *claiming) noteKeyless(due time.Duration) time.Duration {
 	limited := cl.limited()
 	cl.s.laned.set(cl.queue, limited, limited)

@@ -14,7 +14,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// A cutConn loses the answer to a statement, with the connection, while cut is set: the server has run it.
+// A cutConn closes the connection instead of returning the answer to a statement while cut is set. The server has run the
+// statement.
 type cutConn struct {
 	net.Conn
 	cut  *atomic.Pointer[string] // a part of the statement
@@ -37,12 +38,12 @@ func (c *cutConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// openCut makes a store of which the answer to the next statement that contains what is stored in cut is lost.
+// openCut makes a store that loses the answer to the next statement that contains the text stored in cut.
 func openCut(t *testing.T) (s *postgres.Store, cut *atomic.Pointer[string]) {
 	t.Helper()
 	url := database(t, server())
 	open(t, url)
-	config, err := pgxpool.ParseConfig(url + "?sslmode=disable&default_query_exec_mode=cache_describe") // statements are sent as they are
+	config, err := pgxpool.ParseConfig(url + "?sslmode=disable&default_query_exec_mode=cache_describe") // this mode sends the text of each statement
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,16 +60,16 @@ func openCut(t *testing.T) (s *postgres.Store, cut *atomic.Pointer[string]) {
 	if s, err = postgres.New(t.Context(), pool); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() }) // the pool is not the store's
+	t.Cleanup(func() { _ = s.Close() }) // the caller closes the pool, the store does not
 	return s, cut
 }
 
-// TestClaimSaysThatMoreMayBeTaken: a claim that has taken jobs of one queue, and does not know whether it has taken one of another, fails: the next one
-// returns all of them. Else a living session would hold a job that nobody runs.
+// TestClaimSaysThatMoreMayBeTaken: a claim fails if it has claimed jobs of one queue and does not know whether it has claimed one of another; the
+// next claim returns all of them. Otherwise a live session would hold a job that nobody runs.
 func TestClaimSaysThatMoreMayBeTaken(t *testing.T) {
 	for name, test := range map[string]struct {
 		statement string
-		expired   bool // what is taken first is a job whose lease has run out
+		expired   bool // the job that is claimed first has an expired lease
 	}{
 		"the commit of a queue with limits": {"commit\x00", false},
 		"a plain statement":                 {"claim_strict", true},

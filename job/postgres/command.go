@@ -17,7 +17,7 @@ func (s *Store) SendCommand(ctx context.Context, worker string, o job.Command) e
 	}
 	return s.call(ctx, what, func(ctx context.Context) error {
 		return s.inTx(ctx, func(r pgxRunner) error {
-			// Only one call per worker at a time, so that each one sees how many commands wait.
+			// Only one call per worker runs at a time, so that each sees how many commands are waiting.
 			if n, err := r.count(ctx, s.sql("order_lock"), sought(worker)); err != nil {
 				return err
 			} else if n == 0 {

@@ -8,10 +8,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// compactAfter is after how many rows that a process appended to the counts it merges them.
+// compactAfter is how many rows a process appends to the counts before it merges them.
 const compactAfter = 2000
 
-// wrote notes that n rows were appended to the counts, and merges them if they are many.
+// wrote records that n rows were appended to the counts, and merges the rows if there are many.
 func (s *Store) wrote(n int) {
 	if n == 0 || s.deltas.Add(1) < compactAfter {
 		return
@@ -19,7 +19,7 @@ func (s *Store) wrote(n int) {
 	s.deltas.Store(0)
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	_ = s.compact(ctx) // after an error, the next call does it
+	_ = s.compact(ctx) // after an error, the next call merges them
 }
 
 // compact merges the rows of the counts, unless another process is doing so.

@@ -12,21 +12,21 @@ import (
 
 const (
 	priorities = job.HighestPriority // 1 to 9
-	// Sweeps, which are claims from the beginning of the queue, may take a tenth of the time. While an old snapshot is open anywhere in the server, a
+	// Sweeps, which are claims from the start of the queue, may take a tenth of the time. While an old snapshot is open anywhere in the server, a
 	// sweep reads every row that was claimed since then; a claim from the cursor does not.
 	sweepShare = 10
 	maxSweep   = 5 * time.Second // longest time between two sweeps
 )
 
-// cursors remember up to where jobs have been claimed, by queue, claimed kinds and priority, so that a claim need not walk over dead rows. Jobs can
-// appear before a cursor: they were committed late, have a time in the past, or were released. So now and then a claim starts at the beginning (a
-// sweep): the cheaper that is, the more often; normally almost always.
+// cursors remember up to where jobs have been claimed, by queue, claimed kinds and priority, so that a claim need not read dead rows. Jobs can
+// appear before a cursor: they were committed late, have a time in the past, or were released. So some claims start at the beginning (a sweep): the
+// cheaper sweeps are, the more often; usually almost always.
 type cursors struct {
 	mu     sync.Mutex
 	queues map[string]*queueCursor // by cursorKey
 }
 
-// cursorKey keeps claims of different kinds apart: what one of them skips another takes.
+// cursorKey returns separate keys for claims of different kinds: jobs that one of them skips may be claimed by another.
 func cursorKey(queue, kinds string) string { return queue + "\n" + kinds }
 
 type queueCursor struct {
@@ -45,7 +45,7 @@ func (p place) before(q place) bool {
 	return p.at.Before(q.at) || p.at.Equal(q.at) && bytes.Compare(p.id[:], q.id[:]) < 0
 }
 
-// A claimStart is where a claim begins.
+// A claimStart is where a claim starts.
 type claimStart struct {
 	queues []string
 	kinds  string
@@ -55,7 +55,7 @@ type claimStart struct {
 	ids    [][16]byte
 }
 
-// start returns where a claim begins.
+// start returns where a claim starts.
 func (c *cursors) start(queues, kinds []string, now time.Time) *claimStart {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ func TestCursors(t *testing.T) {
 	began := time.Now()
 	first := c.start(queues, nil, began)
 	if !first.swept[0] || !first.swept[1] || !first.at[0].IsZero() {
-		t.Fatalf("the first look is %+v, want one from the beginning", first)
+		t.Fatalf("the first claim starts at %+v, want the beginning", first)
 	}
 	due := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	found := []*job.Job{
@@ -36,15 +36,15 @@ func TestCursors(t *testing.T) {
 		t.Errorf("there are cursors where nothing was found: %v", second.at)
 	}
 	if again := second.again(time.Now()); again <= 0 || again > sweepShare*100*time.Millisecond {
-		t.Errorf("to look from the beginning again in %v", again)
+		t.Errorf("the next sweep is in %v", again)
 	}
 	later := time.Now().Add(sweepShare * 100 * time.Millisecond)
 	third := c.start(queues, nil, later)
 	if !third.swept[0] || !third.swept[1] || !third.at[9].IsZero() {
-		t.Errorf("the look after the pause is %+v, want one from the beginning", third)
+		t.Errorf("the claim after the pause starts at %+v, want the beginning", third)
 	}
 	if fourth := c.start(queues, nil, later); fourth.swept[0] {
-		t.Error("two looks from the beginning at once")
+		t.Error("two sweeps at once")
 	}
 }
 

@@ -2,13 +2,13 @@ package postgres
 
 import "github.com/jackc/pgx/v5/pgxpool"
 
-// SQL returns a statement of a store, to look at its plan.
+// SQL returns a statement of a store, to test its plan.
 func (s *Store) SQL(name string) string { return s.sql(name) }
 
-// Pool returns the connections of a store, to ask the server what it was given.
+// Pool returns the pool of a store, to test its connections.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
-// ForgetLane has the store forget what it knows of a lane of any queue.
+// ForgetLane makes the store forget its cache of a lane in all queues.
 func (s *Store) ForgetLane(key string) {
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestRestart stops the server under a store and starts it again: calls fail meanwhile, and nothing that was acknowledged is
+// TestRestart stops the server under a store and starts it again: calls fail in between, and nothing that was acknowledged is
 // lost.
 func TestRestart(t *testing.T) {
 	server := newServer(t)
@@ -41,7 +41,7 @@ func TestRestart(t *testing.T) {
 	wantAll(t, s, acknowledged, len(held))
 }
 
-// TestWaitOverRestart: who waits while the server restarts hears of jobs after it.
+// TestWaitOverRestart: a call of Wait that spans a restart of the server returns for jobs that are inserted after it.
 func TestWaitOverRestart(t *testing.T) {
 	server := newServer(t)
 	s := open(t, server.url())
@@ -67,7 +67,7 @@ func TestWaitOverRestart(t *testing.T) {
 	}
 }
 
-// TestFailover makes the server take no writes, as a standby, and then writes again, over connections that stay open.
+// TestFailover makes the server read-only, as a standby is, and then writable again, over connections that stay open.
 func TestFailover(t *testing.T) {
 	server := newServer(t)
 	s := open(t, server.url())
@@ -101,7 +101,7 @@ func TestFailover(t *testing.T) {
 	wantAll(t, s, acknowledged, 0)
 }
 
-// TestPromotion: a standby takes the place of its server, first as what it is, then promoted.
+// TestPromotion: a standby takes over the address of its server, first as a standby, then promoted.
 func TestPromotion(t *testing.T) {
 	first := newServer(t)
 	s := open(t, first.url())
@@ -122,7 +122,7 @@ func TestPromotion(t *testing.T) {
 	acknowledged := insertSome(t, s)
 	first.stop()
 	standby.stop()
-	standby.port = first.port // as a name would lead to it now
+	standby.port = first.port // as if a DNS name now led to it
 	standby.start()
 
 	eventually(t, "Insert says that the server takes no writes", func() error {

@@ -16,10 +16,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// TestMain lets the test binary be a guard, and has the guard of the tests clean up at their end.
+// TestMain lets the test binary run as a guard process, which cleans up after the tests.
 func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], []string{"-role", "guard"}) {
-		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // they are for the tests, whose end it waits for
+		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // they are for the tests; the guard waits until these end
 		if err := harm.GuardUntil(os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// The guard removes folders, and ends servers, also when the tests are killed or run out of time, and nothing else does.
+// guard removes folders and stops servers, even if the tests are killed or time out, when nothing else does.
 var (
 	theGuard   *harm.Guard
 	startGuard = sync.OnceValue(func() (err error) {

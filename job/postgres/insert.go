@@ -12,13 +12,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Calls that insert more than this do not share a transaction, so that the memory of one is bounded.
+// Calls that insert more than this do not share a transaction, so that the memory of a transaction is bounded.
 const (
 	sharedJobs  = 16
 	sharedBytes = 64 << 10
 )
 
-// Bounds of a shared transaction. Only one is under way at a time: with two, each had half of the calls, and 16 callers enqueued a third less.
+// Bounds of a shared transaction. Only one runs at a time: with two, each had half of the calls, and 16 callers enqueued a third fewer jobs.
 const (
 	groupedCalls = 256
 	gatherTime   = time.Millisecond // at most, see group.Gather
@@ -53,7 +53,7 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err
 	return done.ids, done.err
 }
 
-// inserted is the result for one caller.
+// An inserted is the result for one caller.
 type inserted struct {
 	ids []job.ID
 	err error
@@ -130,7 +130,7 @@ func queuesOf(jobs []*job.Job) []string {
 	return queues
 }
 
-// insertJobs inserts jobs, but for those whose key is held, and returns the IDs that Insert returns. Jobs with keys need a transaction; own says that
+// insertJobs inserts jobs, except those whose key is held, and returns the IDs that Insert returns. Jobs with keys need a transaction; own means that
 // it is the store's own, which can be started again: see errFreed.
 func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job, own bool) ([]job.ID, error) {
 	var ids []job.ID
@@ -160,11 +160,11 @@ func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job, own bo
 	return ids, meetHolders(ctx, s, r, jobs, ids)
 }
 
-// lockTimeout is how long outcomes, and ticks of crons, wait for a transaction of the user's that holds the unique key of a job which is inserted with
+// lockTimeout is how long outcomes, and ticks of crons, wait for a transaction of the user's that holds the unique key of a job that is inserted with
 // them. It is longer than the server takes to detect a deadlock.
 const lockTimeout = 3 * time.Second
 
-// insertBriefly is insertJobs with lockTimeout, for a transaction that other work waits for.
+// insertBriefly is insertJobs with lockTimeout, for a transaction that delays other work.
 func insertBriefly(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job.ID, error) {
 	if slices.ContainsFunc(jobs, isKeyed) {
 		if _, err := r.ids(ctx, s.sql("lock_timeout"), lockTimeout.Milliseconds()); err != nil {
@@ -210,7 +210,7 @@ func idsOf(jobs []*job.Job) []job.ID {
 	return ids
 }
 
-// alike reports whether jobs differ in their args only and are due at once. Then a statement with fewer arguments is used.
+// alike reports whether the jobs differ only in their args and are due at once. Then a statement with fewer arguments is used.
 func alike(jobs []*job.Job) bool {
 	first := jobs[0]
 	return !slices.ContainsFunc(jobs, func(j *job.Job) bool {
@@ -253,7 +253,7 @@ func insertArgs(jobs []*job.Job) []any {
 	return append([]any{ids, queues, runAt, delays, priorities, maxAttempts, kinds, args, keys, holds, options, limitKeys}, d.args()...)
 }
 
-// due returns when a queued job is due: at a time, or after a delay, or at once if both are nil.
+// due returns when a queued job is due: at a time, or after a delay; at once if both are nil.
 func due(j *job.Job) (*time.Time, *pgtype.Interval) {
 	switch {
 	case !j.RunAt.IsZero():

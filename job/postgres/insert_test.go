@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestInsertGivesNotice: a job that comes alone is one statement, which gives notice as well, once.
+// TestInsertGivesNotice: the insert of a single job is one statement, which also notifies workers, once.
 func TestInsertGivesNotice(t *testing.T) {
 	s, tr := openTraced(t)
 	conn, err := pgx.ConnectConfig(t.Context(), s.Pool().Config().ConnConfig)
@@ -27,12 +27,12 @@ func TestInsertGivesNotice(t *testing.T) {
 	if _, err := s.Insert(t.Context(), newJob(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil { // which waits for notices that are to be sent
+	if err := s.Close(); err != nil { // waits until all notifications have been sent
 		t.Fatal(err)
 	}
 	notice, err := conn.WaitForNotification(t.Context())
 	if err != nil || notice.Payload != job.DefaultQueue {
-		t.Fatalf("the notice is %+v, %v", notice, err)
+		t.Fatalf("the notification is %+v, %v", notice, err)
 	}
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -44,7 +44,8 @@ func TestInsertGivesNotice(t *testing.T) {
 	}
 }
 
-// TestDebounceWhileItsHolderIsClaimed: a job that replaces one which is just being claimed is one more, so that its args are run.
+// TestDebounceWhileItsHolderIsClaimed: a job that should replace one that is just being claimed is stored as another job, so that
+// its args are run.
 func TestDebounceWhileItsHolderIsClaimed(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -53,7 +54,7 @@ func TestDebounceWhileItsHolderIsClaimed(t *testing.T) {
 	if _, err := s.Insert(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	// A claim waits for this lock when it has taken the job, before it is committed.
+	// A claim waits for this lock after it has claimed the job, before it commits.
 	_, err := pool.Exec(t.Context(), `create function wait() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock(4711); return new; end';
 		create trigger wait before insert on meanwhile.running for each row execute function wait()`)
 	if err != nil {
@@ -74,7 +75,7 @@ func TestDebounceWhileItsHolderIsClaimed(t *testing.T) {
 	}
 	err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
-			for claimed := 0; claimed == 0; { // when it is due
+			for claimed := 0; claimed == 0; { // until the first job is due
 				c := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute}
 				got, err := s.Claim(ctx, c)
 				if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// TestJoinedStores has one worker run what is in three databases. Those on Redis and in memory are held to the contract.
+// TestJoinedStores has one worker run the jobs of three databases. The contract is tested on joined stores on Redis and in
+// memory.
 func TestJoinedStores(t *testing.T) {
 	t.Parallel()
 	parts := []job.Store{open(t, database(t, server())), open(t, database(t, server())), open(t, database(t, server()))}
@@ -58,7 +59,7 @@ func TestJoinedStores(t *testing.T) {
 	}
 }
 
-// TestAJoinedStoreIsNamedWithoutItsPassword by the server, the database and the schema.
+// TestAJoinedStoreIsNamedWithoutItsPassword tests that a store is named by the server, the database and the schema.
 func TestAJoinedStoreIsNamedWithoutItsPassword(t *testing.T) {
 	var stores []job.Store
 	for _, url := range []string{"postgres://me:secret@127.0.0.1:1/app?schema=jobs", "host=127.0.0.1 port=1 user=me password=secret dbname=other"} {

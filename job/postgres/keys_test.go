@@ -16,10 +16,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// keyVersion is the last version of the schema in which a colon stands between the kind and the unique key.
+// keyVersion is the last version of the schema that has a colon between the kind and the unique key.
 const keyVersion = 3
 
-// keys returns who holds which key, by what is in a table of the database.
+// keys returns which job holds which key, read from a table of the database.
 func keys(t *testing.T, pool *pgxpool.Pool, table string) []string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), "select key || ' ' || replace(id::text, '-', '') from meanwhile."+table+` order by key collate "C"`)
@@ -42,7 +42,7 @@ func keyed(t *testing.T, kind, key string, opts ...job.EnqueueOption) *job.Job {
 	return j
 }
 
-// insertKeyed stores jobs none of whose keys is held.
+// insertKeyed stores jobs, none of whose keys is held.
 func insertKeyed(t *testing.T, s *postgres.Store, jobs ...*job.Job) {
 	t.Helper()
 	ids, err := s.Insert(t.Context(), jobs...)
@@ -56,7 +56,8 @@ func insertKeyed(t *testing.T, s *postgres.Store, jobs ...*job.Job) {
 	}
 }
 
-// TestMigrateUniqueKeys leads keys from the old form to the new one: whoever held one holds it still, and no other.
+// TestMigrateUniqueKeys migrates keys from the old form to the new one: each job that held a key still holds it, and no other
+// key.
 func TestMigrateUniqueKeys(t *testing.T) {
 	ctx, url := t.Context(), database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -108,7 +109,7 @@ func TestMigrateUniqueKeys(t *testing.T) {
 		{"mail", "x", nil},
 		{"done", "k", done},
 		{"p:q", "k", pruned},
-		{"p", "q:k", pruned}, // its kind is not known any more
+		{"p", "q:k", pruned}, // the kind is no longer known
 		{"free", "k", nil},
 	} {
 		j := keyed(t, test.kind, test.key)
@@ -130,7 +131,7 @@ func TestMigrateUniqueKeys(t *testing.T) {
 	insertKeyed(t, s, keyed(t, "mail", "x y:z"))
 }
 
-// TestMigrateUniqueKeysDown: of two keys that are one in the old form one stays.
+// TestMigrateUniqueKeysDown: if two keys are the same in the old form, one of them stays.
 func TestMigrateUniqueKeysDown(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -150,8 +151,8 @@ func TestMigrateUniqueKeysDown(t *testing.T) {
 	}
 }
 
-// TestMigrateBesideAWriter has a program of before hold the queue, and wait for the keys that the migration holds: the server ends
-// the migration, whose patience is shorter, and it has to begin again.
+// TestMigrateBesideAWriter has a program of the version before lock the queue, and wait for the keys that the migration has
+// locked: the server aborts the migration, which has the shorter deadlock timeout, and the migration has to start again.
 func TestMigrateBesideAWriter(t *testing.T) {
 	ctx, url := t.Context(), database(t, server())
 	s, pool := open(t, url+"?deadlock_timeout=3s"), connect(t, url)
@@ -175,7 +176,7 @@ func TestMigrateBesideAWriter(t *testing.T) {
 			}
 		}
 		if _, err := tx.Exec(ctx, "lock table meanwhile.keys in row exclusive mode"); err != nil {
-			return fmt.Errorf("the program of before: %w", err)
+			return fmt.Errorf("the program of the version before: %w", err)
 		}
 		return tx.Commit(ctx)
 	})

@@ -79,7 +79,7 @@ func decodeLimits(queue string, text pgtype.Text, l *job.Limits) error {
 	return nil
 }
 
-// readKept reads, as asked for, the state of lanes (kept), the limits of their keys (own), and how many of their jobs are running (counts).
+// readKept reads, as requested, the state of lanes (kept), the limits of their keys (own), and how many of their jobs are running (counts).
 func (s *Store) readKept(ctx context.Context, r runner, queue string, of []job.Lane, counts, kept, own bool) error {
 	keys := make([]string, len(of))
 	for i := range of {
@@ -166,7 +166,7 @@ func (cl *claiming) Load(after string, n, rowsOfLane int) (found []lanes.Loaded,
 	return found, err
 }
 
-// Plain returns which jobs without a key are due, as the beginning of the claim has read it.
+// Plain returns which jobs without a key are due, as read at the start of the claim.
 func (cl *claiming) Plain() (lanes.Due, error) {
 	if cl.plain != nil {
 		return *cl.plain, nil
@@ -190,7 +190,7 @@ func (r *plainRow) due() *lanes.Due {
 	return &lanes.Due{Priority: int(r.priority.Int32), Wake: timeOf(r.next), Queued: r.queued.Bool}
 }
 
-// First returns which jobs are due of lanes whose jobs run in order.
+// First returns which jobs are due in lanes whose jobs run in order.
 func (cl *claiming) First(keys []string) ([]lanes.Due, error) {
 	due := make([]lanes.Due, len(keys))
 	var n int
@@ -247,7 +247,7 @@ func (cl *claiming) Take(priority int, wanted []lanes.Wanted) (map[int64]int, er
 	return costs, err
 }
 
-// TakeOf takes due jobs of lanes, in their order.
+// TakeOf takes due jobs of lanes, in the order of each lane.
 func (cl *claiming) TakeOf(keys []string, want []int, priority int) ([]job.Taken, error) {
 	got, place := make([]job.Taken, len(keys)), make(map[string]int, len(keys))
 	for i, key := range keys {

@@ -11,23 +11,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/lanes"
 )
 
-// errLaned makes a claim that finds lanes in a queue without known ones begin again, so that it gets the exclusive use of what this process knows.
+// errLaned restarts a claim that found lanes in a queue without a cache, so that the claim gets exclusive use of the cache.
 var errLaned = errors.New("the queue has lanes")
 
-// knownLanes is what this process knows of the lanes of all queues.
+// knownLanes is this process's cache of the lanes of all queues.
 type knownLanes struct {
 	mu     sync.Mutex
 	queues map[string]*knownQueue
 }
 
-// find returns what is known of a queue, or nil if it had no lanes.
+// find returns the cache of a queue, or nil if the queue had no lanes.
 func (k *knownLanes) find(queue string) *knownQueue {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.queues[queue]
 }
 
-// add returns what is known of a queue. If nothing is, it remembers the queue from now on.
+// add returns the cache of a queue, and creates it if there is none.
 func (k *knownLanes) add(queue string) *knownQueue {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -40,27 +40,28 @@ func (k *knownLanes) add(queue string) *knownQueue {
 	return k.queues[queue]
 }
 
-// drop forgets a queue that has no lanes.
+// drop removes the cache of a queue that has no lanes.
 func (k *knownLanes) drop(queue string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.queues, queue)
 }
 
-// A knownQueue is what is known of a queue. It is exact for one moment: the commit of the claim that left the change seen, with this tag. A server
-// that has this change has all that was committed before it, and every later change is in meanwhile.changes behind it, or gets its number from the
-// next claim. If the server does not have the change, as after a failover to one that lags, or a restore, nothing is known.
+// A knownQueue is the cache of the lanes of a queue. It is exact for one moment: the commit of the claim that wrote the change numbered seen, with
+// this tag. A server that has this change has everything that was committed before it; every later change is behind it in meanwhile.changes, or
+// gets its number from the next claim. If the server does not have the change, as after a restore or a failover to a server that lags, the cache
+// is not valid.
 type knownQueue struct {
 	inUse chan struct{} // held by a claim or a sweep, from before it waits for the lock of the queue
-	lanes *lanes.Queue  // nil if nothing is known
+	lanes *lanes.Queue  // nil if the cache is not valid
 	seen  int64
 	tag   int64
 }
 
-// newKnownQueue returns a queue that nothing is known of.
+// newKnownQueue returns an empty cache of a queue.
 func newKnownQueue() *knownQueue { return &knownQueue{inUse: make(chan struct{}, 1)} }
 
-// use waits for the exclusive use of what is known.
+// use waits for exclusive use of the cache.
 func (k *knownQueue) use(ctx context.Context) error {
 	select {
 	case k.inUse <- struct{}{}:
@@ -72,7 +73,7 @@ func (k *knownQueue) use(ctx context.Context) error {
 
 func (k *knownQueue) free() { <-k.inUse }
 
-// forget is called when what is known may differ from what the server has.
+// forget drops the cache, because it may differ from the data of the server.
 func (k *knownQueue) forget() {
 	if k.lanes != nil {
 		k.lanes.Renew()
@@ -80,12 +81,12 @@ func (k *knownQueue) forget() {
 	k.seen, k.tag = 0, 0
 }
 
-// changes is what a claim has found to be changed in lanes, while it is under way.
+// changes are the changes of lanes that a claim finds while it runs.
 type changes struct {
 	tag   int64 // of the changes that this claim numbers
-	known bool  // what was known is still valid
+	known bool  // the cache is still valid
 	last  int64
-	moved bool // this claim has numbered some
+	moved bool // this claim has numbered some changes
 	more  bool // there are more changes
 	found []change
 }
@@ -113,7 +114,7 @@ func (r *changeRow) columns() []any {
 // newChanges returns the changes of a claim that has not read any yet.
 func newChanges() changes { return changes{tag: rand.Int64()} }
 
-// ask returns the arguments by which the server can decide whether what is known is still valid.
+// ask returns the arguments by which the server decides whether the cache is still valid.
 func (c *changes) ask(k *knownQueue) []any {
 	if k == nil {
 		return []any{int64(0), int64(0), c.tag}
@@ -131,7 +132,7 @@ func (c *changes) add(r *changeRow) {
 	}
 }
 
-// apply applies the changes to what is known.
+// apply applies the changes to the cache.
 func (c *changes) apply(k *knownQueue) {
 	if k.lanes == nil {
 		k.lanes = lanes.New()
@@ -148,7 +149,7 @@ func (c *changes) apply(k *knownQueue) {
 	}
 }
 
-// apply applies one change. It returns false if what is known should be forgotten.
+// apply applies one change. It returns false if the cache should be dropped.
 func (c *change) apply(q *lanes.Queue) bool {
 	switch {
 	case c.keys == nil:
@@ -180,7 +181,8 @@ func (c *change) applyEach(q *lanes.Queue) bool {
 	return true
 }
 
-// committed notes the moment at which what is known is valid: after the claim, which has left this many changes behind the last one that it found.
+// committed records the moment for which the cache is valid: after the claim, which has written this many changes behind the last one that it
+// found.
 func (c *changes) committed(k *knownQueue, left int64) {
 	switch {
 	case c.moved || left > 0:

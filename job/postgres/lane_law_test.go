@@ -11,9 +11,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// TestLaneLaw: what each of two processes knows of lanes is what the database says, whatever both do, and no job that may start is left.
+// TestLaneLaw: the lane caches of two processes match the database, in any sequence of operations, and no job that may start is left.
 func TestLaneLaw(t *testing.T) {
-	testenv.LongTest(t) // with thousands of claims of which each is a transaction
+	testenv.LongTest(t) // runs thousands of claims, each a transaction
 	t.Parallel()
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -51,7 +51,7 @@ func TestLaneLaw(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				defer func() { _ = tx.Rollback(rt.Context()) }() // after a commit it does nothing
+				defer func() { _ = tx.Rollback(rt.Context()) }() // does nothing after a commit
 				if _, err := s.Tx(tx).Insert(rt.Context(), jobs...); err != nil {
 					return err
 				}

@@ -49,7 +49,7 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 	return err
 }
 
-// Limits returns the limits of a queue, and how far it uses them.
+// Limits returns the limits of a queue, and how much of them is used.
 func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses []job.LimitUse, err error) {
 	if err := job.CheckUses(keys); err != nil {
 		return nil, fmt.Errorf("limits of queue %s: %w", queue, err)

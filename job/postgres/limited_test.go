@@ -39,7 +39,8 @@ func number(t *testing.T, pool *pgxpool.Pool, sql string) (n int) {
 	return n
 }
 
-// TestLimitsOfKeysLockNoQueue: limits of keys hold back no claim of jobs without one: it does not wait for the lock of the queue.
+// TestLimitsOfKeysLockNoQueue: limits of keys do not delay claims of jobs without a key: these do not wait for the lock of the
+// queue.
 func TestLimitsOfKeysLockNoQueue(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -49,7 +50,7 @@ func TestLimitsOfKeysLockNoQueue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = tx.Rollback(t.Context()) }() // which ends it in any case
+	defer func() { _ = tx.Rollback(t.Context()) }() // does nothing after a commit
 	if _, err := tx.Exec(t.Context(), "select from meanwhile.queues for update"); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,8 @@ func TestLimitsOfKeysLockNoQueue(t *testing.T) {
 	}
 }
 
-// TestMostRunning: as long as it is known that few enough run, none are counted; a change of the limits makes it unknown.
+// TestMostRunning: jobs are not counted while it is known that few enough are running; a change of the limits makes the number
+// unknown.
 func TestMostRunning(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -67,22 +69,22 @@ func TestMostRunning(t *testing.T) {
 	insertWithKeys(t, s, 20, none)
 	for want := 4; want <= 8; want += 4 {
 		if got := claim(t, s, 4); len(got) != 4 || number(t, pool, most) != want {
-			t.Fatalf("claimed %d jobs, and %d run at most, want 4 and %d", len(got), number(t, pool, most), want)
+			t.Fatalf("claimed %d jobs, and at most %d are running, want 4 and %d", len(got), number(t, pool, most), want)
 		}
 	}
 	if got := claim(t, s, 4); len(got) != 2 || number(t, pool, most) != 10 {
-		t.Fatalf("claimed %d jobs, and %d run at most, want 2 and 10", len(got), number(t, pool, most))
+		t.Fatalf("claimed %d jobs, and at most %d are running, want 2 and 10", len(got), number(t, pool, most))
 	}
 	setLimits(t, s, job.Limits{Running: 12})
 	if got := number(t, pool, most); got != -1 {
-		t.Errorf("%d run at most, want it not to be known", got)
+		t.Errorf("at most %d are running, want this not to be known", got)
 	}
 	if got := claim(t, s, 4); len(got) != 2 || number(t, pool, most) != 12 {
-		t.Errorf("claimed %d jobs, and %d run at most, want 2 and 12", len(got), number(t, pool, most))
+		t.Errorf("claimed %d jobs, and at most %d are running, want 2 and 12", len(got), number(t, pool, most))
 	}
 }
 
-// TestLanesNotedTogether: many jobs with limit keys that are enqueued by one call, or settled by one, mark their lanes in one row.
+// TestLanesNotedTogether: jobs with limit keys that one call enqueues or settles mark their lanes in one row, if they are many.
 func TestLanesNotedTogether(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -116,7 +118,7 @@ func TestLanesNotedTogether(t *testing.T) {
 	}
 }
 
-// TestInsertAgainWithLimits is TestInsertAgainWhileItRuns for queues with limits, without keys and with them.
+// TestInsertAgainWithLimits is TestInsertAgainWhileItRuns for queues with limits, with and without limit keys.
 func TestInsertAgainWithLimits(t *testing.T) {
 	for _, key := range []string{"", "key"} {
 		s := open(t, database(t, server()))
@@ -138,7 +140,7 @@ func TestInsertAgainWithLimits(t *testing.T) {
 	}
 }
 
-// TestStartsWithoutKeys: the rate of a queue holds for jobs without keys, and says when the next may start.
+// TestStartsWithoutKeys: the rate of a queue applies to jobs without keys, and the claim returns when the next may start.
 func TestStartsWithoutKeys(t *testing.T) {
 	s := open(t, database(t, server()))
 	setLimits(t, s, job.Limits{Starts: job.Rate{N: 1, Per: time.Hour, Burst: 2}})
@@ -153,7 +155,7 @@ func TestStartsWithoutKeys(t *testing.T) {
 	}
 }
 
-// TestLockedJobOfKey: a job that a transaction has locked is not waited for, and is claimed when that was rolled back, by a process that has met it.
+// TestLockedJobOfKey: a claim does not wait for a job that a transaction has locked. After a rollback, a process that has skipped the job claims it.
 func TestLockedJobOfKey(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -162,7 +164,7 @@ func TestLockedJobOfKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = tx.Rollback(t.Context()) }() // which ends it in any case
+	defer func() { _ = tx.Rollback(t.Context()) }() // does nothing after a commit
 	if _, err := tx.Exec(t.Context(), "delete from meanwhile.queued where limit_key = 'key 1'"); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +181,7 @@ func TestLockedJobOfKey(t *testing.T) {
 	}
 }
 
-// TestServerThatIsBehind: what a process knows of lanes does not count where its last claims never were, as on a standby that had not received them.
+// TestServerThatIsBehind: a process does not use its lane cache on a server that has not received its last claims, such as a lagging standby.
 func TestServerThatIsBehind(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -203,7 +205,7 @@ func TestServerThatIsBehind(t *testing.T) {
 	}
 }
 
-// TestChangesAreFew: the log of changes has the last ones alone.
+// TestChangesAreFew: the log of changes keeps only the last ones.
 func TestChangesAreFew(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -228,7 +230,7 @@ func TestTurns(t *testing.T) {
 	lanelaw.CheckTurns(t, open(t, url), open(t, url))
 }
 
-// TestTurnsAreNotForgotten: each key has its turn, also where a process has to forget what it knows.
+// TestTurnsAreNotForgotten: each key gets its turn even if a process has to drop its cache.
 func TestTurnsAreNotForgotten(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)

@@ -48,7 +48,7 @@ func listOn(ctx context.Context, s *Store, on runner, f job.Filter) (jobs []*job
 	return jobs, err
 }
 
-// listStatement returns the statement that finds what matches a filter at the lowest cost.
+// listStatement returns the cheapest statement that finds the jobs that match a filter.
 func listStatement(f job.Filter) string {
 	if len(f.IDs) == 0 && f.UniqueKey == "" && len(f.Kinds)+len(f.Queues)+len(f.States) > 0 {
 		return "list_classes"
@@ -117,8 +117,8 @@ func firstID(t time.Time) *[16]byte {
 	return &id
 }
 
-// sought returns what to search for instead of a text. PostgreSQL refuses text with a zero byte, and text that is not UTF-8; no row has it. It is
-// replaced by a text with a control character, which no name, key or JSON in a row has either.
+// sought returns the text to search for in the place of s. PostgreSQL refuses text with a zero byte, and text that is not UTF-8; no row has such
+// text. sought replaces it by a text with a control character, which no name, key or JSON in a row has either.
 func sought(s string) string {
 	const inNoName = "\x01"
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", inNoName), inNoName)
@@ -154,7 +154,7 @@ func hints(f job.Filter) []string {
 	var patterns []string
 	for _, m := range f.Args {
 		if strings.HasPrefix(m.Value, "{") || strings.HasPrefix(m.Value, "[") {
-			continue // JSON may have other ways to write it
+			continue // JSON has several ways to write an object or array
 		}
 		patterns = append(patterns, pattern(m.Value, plain))
 	}
@@ -166,11 +166,11 @@ func errorHint(part string) string {
 	if part == "" {
 		return ""
 	}
-	// The letters i, k and s are also the lower case of letters beyond ASCII, which the database does not change.
+	// The letters i, k and s are also the lower case of letters outside ASCII, which the database does not change.
 	return pattern(strings.ToLower(part), func(r rune) bool { return plain(r) && r != 'i' && r != 'k' && r != 's' })
 }
 
-// plain reports whether the JSON in a store has only one way to write a character: as it is.
+// plain reports whether the JSON in a store can write a character in only one way: as it is.
 func plain(r rune) bool {
 	return r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(" :;,.-+*=()@#!?", r))
 }

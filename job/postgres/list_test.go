@@ -16,7 +16,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// TestLateListKeepsItsConnection has a list wait for a lock until its deadline: the server stops it, and the connection goes on to serve.
+// TestLateListKeepsItsConnection has a list wait for a lock until its deadline: the server stops the statement, and the connection stays
+// usable.
 func TestLateListKeepsItsConnection(t *testing.T) {
 	ctx, url := t.Context(), database(t, server())
 	pool, store := onePool(t, url, "")
@@ -28,7 +29,7 @@ func TestLateListKeepsItsConnection(t *testing.T) {
 		return pid
 	}
 	for _, f := range []job.Filter{{Limit: 10}, {Kinds: []string{"k"}, Limit: 10}, {Meta: map[string]string{job.MetaID: "x"}, Limit: 10}} {
-		// On a machine that is slow the call may end before the answer of the server is there: the longer it may take, the less so.
+		// On a slow machine the call may end before the server's answer arrives; with a longer timeout this is less likely.
 		for timeout := 200 * time.Millisecond; ; timeout *= 2 {
 			prepareList(t, store, f)
 			before, unlock := backend(), lockJobs(t, url)
@@ -50,13 +51,14 @@ func TestLateListKeepsItsConnection(t *testing.T) {
 	}
 }
 
-// TestListWithLittleTime: a list that the server stops has the error of its ctx, however little of a whole millisecond the time for it was cut to.
+// TestListWithLittleTime: a list that the server stops returns the error of its ctx, even if rounding to whole milliseconds has cut most of its
+// time.
 func TestListWithLittleTime(t *testing.T) {
 	url := database(t, server())
 	_, store := onePool(t, url, "")
 	f := job.Filter{Limit: 10}
 	for _, timeout := range []time.Duration{300, 500, 700, 900, 2200, 3300, 4400, 5500, 6600, 7700} {
-		for range 5 { // of which the first may have to connect, and ends before it has asked
+		for range 5 { // the first may have to connect, and time out before it has sent the statement
 			prepareList(t, store, f)
 			unlock := lockJobs(t, url)
 			late, cancel := context.WithTimeout(t.Context(), timeout*time.Microsecond)
@@ -69,7 +71,7 @@ func TestListWithLittleTime(t *testing.T) {
 	}
 }
 
-// TestListKeepsAShorterTimeout is of a statement timeout that the user has set.
+// TestListKeepsAShorterTimeout: a shorter statement_timeout that the user has set applies.
 func TestListKeepsAShorterTimeout(t *testing.T) {
 	url := database(t, server())
 	_, store := onePool(t, url, "2s")
@@ -83,10 +85,10 @@ func TestListKeepsAShorterTimeout(t *testing.T) {
 	}
 }
 
-// TestNewestOfManyClasses: where finished jobs are looked for in many ranges of an index, the list is of the newest, whether they are spread over all of
-// the ranges or are of one.
+// TestNewestOfManyClasses: a list that searches finished jobs in many ranges of an index returns the newest jobs, whether they are spread over all
+// ranges or are in one.
 func TestNewestOfManyClasses(t *testing.T) {
-	const queues, limit = 50, 100 // so that the list finds out first from which ID on they are
+	const queues, limit = 50, 100 // so many that the list first finds the ID that the newest jobs are above
 	s := open(t, database(t, server()))
 	var ids []job.ID
 	finish := func(n int, queue func(i int) string) {
@@ -135,7 +137,7 @@ func prepareList(t *testing.T, store *postgres.Store, f job.Filter) {
 	}
 }
 
-// onePool is a store with one connection, whose statements may take as long as timeout says.
+// onePool returns a pool of one connection with this statement timeout, and a store that uses it.
 func onePool(t *testing.T, url, timeout string) (*pgxpool.Pool, *postgres.Store) {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(url)
@@ -151,7 +153,7 @@ func onePool(t *testing.T, url, timeout string) (*pgxpool.Pool, *postgres.Store)
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	open(t, url) // makes the tables
+	open(t, url) // creates the tables
 	store, err := postgres.New(t.Context(), pool)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +161,7 @@ func onePool(t *testing.T, url, timeout string) (*pgxpool.Pool, *postgres.Store)
 	return pool, store
 }
 
-// lockJobs keeps everybody from the queued and the finished jobs until what it returns is called.
+// lockJobs locks the tables of queued and finished jobs until unlock is called.
 func lockJobs(t *testing.T, url string) (unlock func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)

@@ -23,7 +23,7 @@ const (
 )
 
 // A listener is a connection on which the server's notices arrive, apart from the pool. Behind a pooler that gives each transaction another
-// connection to the server, no notices arrive. The listener finds that out by a notice to itself, and then wakes those who wait at intervals instead.
+// connection to the server, no notices arrive. The listener detects this by a notice to itself, and then wakes waiting callers at intervals instead.
 type listener struct {
 	conn    *pgx.Conn // nil if not connected
 	heardAt time.Time
@@ -52,7 +52,7 @@ func (s *Store) listenOnce(ctx context.Context) error {
 			err = nil
 		}
 		if err == nil {
-			s.waits.noticedAll() // notices until now are unknown
+			s.waits.noticedAll() // notices may have been missed until now
 		}
 		return err
 	case now.Sub(l.heardAt) > stillThere:
@@ -117,7 +117,7 @@ func (s *Store) testListening(ctx context.Context) error {
 	defer cancel()
 	for l.notice != test {
 		if err := l.conn.PgConn().WaitForNotification(ctx); err != nil {
-			// Stop listening on the server connection that the pooler had assigned: others will use it.
+			// Stop listening on the server connection that the pooler assigned: others will use it.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), testTimeout)
 			defer cancel()
 			_, _ = l.conn.Exec(ctx, "unlisten *")
@@ -150,6 +150,6 @@ func (l *listener) close() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = l.conn.Close(ctx) // an error does not matter: the connection is not needed any more
+	_ = l.conn.Close(ctx) // an error does not matter: the connection is no longer needed
 	l.conn = nil
 }

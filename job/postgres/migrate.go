@@ -33,8 +33,8 @@ var migrations = sync.OnceValue(func() []migrate.Migration {
 // migrateTimeout bounds a migration whose ctx has no deadline: it may have to build indexes.
 const migrateTimeout = time.Hour
 
-// Migrate creates the tables, or upgrades those of an older version. It leaves tables of a newer version as they are if they are marked as usable by
-// this one. Many processes may call it at once. It needs the right to create in the schema, and in the database if the schema does not exist.
+// Migrate creates the tables, or upgrades those of an older version. It does not change tables of a newer version that are marked as usable by this
+// one. Many processes may call it at once. It needs the right to create in the schema, and in the database if the schema does not exist.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.Ping(ctx); err == nil {
 		return nil
@@ -58,7 +58,7 @@ func (s *Store) MigrateTo(ctx context.Context, version int) error {
 	return nil
 }
 
-// tryMigrate tries a migration again if it was in a deadlock with a program that uses the tables.
+// tryMigrate retries a migration that was in a deadlock with a program that uses the tables.
 func (s *Store) tryMigrate(ctx context.Context, version int) error {
 	for try := 1; ; try++ {
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.migrate(ctx, tx, version) })

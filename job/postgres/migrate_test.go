@@ -45,7 +45,7 @@ func TestNoSchema(t *testing.T) {
 	}
 }
 
-// TestMigrateDownAndUp has a store in use find out that its tables are gone, and then that they are back.
+// TestMigrateDownAndUp: a store in use detects that its tables are gone, and later that they are back.
 func TestMigrateDownAndUp(t *testing.T) {
 	url := database(t, server())
 	s, other := open(t, url), bare(t, url)
@@ -109,7 +109,7 @@ func TestServerNotThere(t *testing.T) {
 	}
 }
 
-// TestBadURL opens what cannot be opened: no error shows the password, nor does a value inside the error.
+// TestBadURL: no error for a URL that cannot be opened shows the password, nor does a value inside the error.
 func TestBadURL(t *testing.T) {
 	const password = "geheim123"
 	for url, want := range map[string]string{
@@ -154,7 +154,7 @@ func TestBadURL(t *testing.T) {
 	}
 }
 
-// TestURLReachesServer has settings arrive at the server as they are written, in a URL and in a keyword string.
+// TestURLReachesServer: settings reach the server as they are written, in a URL and in a keyword string.
 func TestURLReachesServer(t *testing.T) {
 	url := database(t, server())
 	config, err := pgx.ParseConfig(url)
@@ -180,7 +180,7 @@ func TestURLReachesServer(t *testing.T) {
 	}
 }
 
-// TestDeadline: a call that is given no deadline ends with the one of its ctx, when the server does not answer.
+// TestDeadline: a call returns the error of its ctx at the deadline when the server does not answer.
 func TestDeadline(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -188,7 +188,7 @@ func TestDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }() // the test is over
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }() // ends the transaction, also after the test's ctx
 	if _, err := tx.Exec(t.Context(), "lock table meanwhile.queued"); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestMigrateWithJobs: jobs in the schema of before are there after the migration, in each state, and are claimed, settled and listed.
+// TestMigrateWithJobs: jobs of the schema before are there after the migration, in each state, and can be claimed, settled and listed.
 func TestMigrateWithJobs(t *testing.T) {
 	s := open(t, database(t, server()))
 	const before = 4
@@ -232,7 +232,7 @@ func TestMigrateWithJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Claim(t.Context(), claim); !errors.Is(err, job.ErrSchema) {
-		t.Errorf("a claim in the schema of before: %v", err)
+		t.Errorf("a claim in the schema before: %v", err)
 	}
 	if err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
@@ -245,8 +245,8 @@ func TestMigrateWithJobs(t *testing.T) {
 	}
 }
 
-// TestNewerSchemaThatIsReadable: a program goes on with the tables of a newer one that says it can, so that the two run beside each
-// other, and one can go back to the older.
+// TestNewerSchemaThatIsReadable: a program continues to work with the tables of a newer version that allow it, so that both
+// versions can run side by side, and a rollback to the older one is possible.
 func TestNewerSchemaThatIsReadable(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -281,7 +281,7 @@ func TestNewerSchemaThatIsReadable(t *testing.T) {
 	}
 }
 
-// TestSchemaOfBeforeReadableFrom: the table of the version had one column.
+// TestSchemaOfBeforeReadableFrom: the version table once had no column readable_from.
 func TestSchemaOfBeforeReadableFrom(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)

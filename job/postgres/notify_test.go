@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestNoticesWithInsert: an insert gives notice itself unless one was given a moment before, one is being sent, or the insert before was slow.
+// TestNoticesWithInsert: an insert notifies workers itself unless a notification was just sent, one is being sent, or the insert before was
+// slow.
 func TestNoticesWithInsert(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n notices

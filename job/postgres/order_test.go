@@ -18,7 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// A deadlockCount counts the statements that the server ends because they wait for each other.
+// A deadlockCount counts the statements that the server aborts because of a deadlock.
 type deadlockCount struct{ atomic.Int64 }
 
 func (*deadlockCount) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -31,8 +31,8 @@ func (c *deadlockCount) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.T
 	}
 }
 
-// TestKeysAreLockedInOneOrder: inserts that replace the holders of several keys, actions on these, and what runs them wait for each other in a line
-// and never in a circle, which the server ends after a second by an error for one of them.
+// TestKeysAreLockedInOneOrder: inserts that replace the holders of several keys, actions on these holders, and workers that run them lock keys in
+// one order. So they never deadlock, which the server would end after a second with an error for one of them.
 func TestKeysAreLockedInOneOrder(t *testing.T) {
 	const keys, rounds = 20, 50
 	type call func(ctx context.Context, s job.Store) error
@@ -85,7 +85,7 @@ func TestKeysAreLockedInOneOrder(t *testing.T) {
 		"delete":   {forward, apply(job.ActionDelete), apply(job.ActionCancel)},
 		"move":     {forward, apply(job.ActionMove("other"))},
 		"retry":    {backward, apply(job.ActionRetry), apply(job.ActionCancel)},
-		"again":    {backward, apply(job.ActionRetry), applyTo(keys/2, job.ActionCancel)}, // of some jobs that have a key, and others that take theirs
+		"again":    {backward, apply(job.ActionRetry), applyTo(keys/2, job.ActionCancel)}, // on some jobs that have a key, and on others that take theirs
 		"priority": {backward, apply(job.ActionPriority(3))},
 		"run":      {insert(false, time.Millisecond), run},
 		"free":     {unique(), unique(), unique(), run},
@@ -131,8 +131,8 @@ func TestKeysAreLockedInOneOrder(t *testing.T) {
 	}
 }
 
-// TestRetryTakesKeysBeforeItLocksOthers: a transaction that has taken a free key can still lock one that is held, while an action waits for the former
-// to run a finished job again, and would make the queued holder of the latter due.
+// TestRetryTakesKeysBeforeItLocksOthers: a transaction that has taken a free key can still lock a held one, while a retry waits for the former to
+// queue a finished job again, and would also make the queued holder of the latter due.
 func TestRetryTakesKeysBeforeItLocksOthers(t *testing.T) {
 	ctx, url := t.Context(), database(t, server())
 	s, pool := open(t, url), connect(t, url)

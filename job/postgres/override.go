@@ -36,7 +36,8 @@ func (s *Store) SetKeyLimits(ctx context.Context, queue, key string, l job.KeyLi
 	return err
 }
 
-// putOverride writes the limits of a key, which kept has as text; nil for none. Claims from the queue wait meanwhile.
+// putOverride writes the limits of a key; kept is their stored text, nil for none. Claims from the queue wait until the end of
+// the transaction.
 func (s *Store) putOverride(ctx context.Context, r pgxRunner, queue, key string, l job.KeyLimits, kept *string) error {
 	var q job.LaneQueue
 	var at time.Time

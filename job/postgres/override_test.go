@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestMostOverrides: so many keys of a queue have limits of their own, and no more.
+// TestMostOverrides: the number of keys of a queue that have their own limits is bounded.
 func TestMostOverrides(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)

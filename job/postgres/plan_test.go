@@ -19,8 +19,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// TestPlans: whatever the server knew of the tables when a connection called the functions first, what it keeps walks along
-// the one index that is right for large tables, and stops at its limit.
+// TestPlans: whatever the server knew of the tables when a connection first called the functions, the plans that it caches use
+// the one index that is right for large tables, and stop at the limit.
 func TestPlans(t *testing.T) {
 	want := map[string][]string{
 		"claim_limited":  {"Index Only Scan using queued_lane on queued", "Index Scan using queues_pkey on queues"},
@@ -63,7 +63,7 @@ func TestPlans(t *testing.T) {
 						}
 						plan = strings.ReplaceAll(plan, scan, "")
 					}
-					// That by which a list looks at one job.
+					// A list reads each job by this step.
 					plan = strings.ReplaceAll(plan, "Index Scan using finished_pkey on finished w", "")
 					if bad := badStep.FindString(plan); bad != "" {
 						t.Errorf("the plan of %s has a %q:\n%s", name, bad, plan)
@@ -74,7 +74,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestPlanOfMetaID: a job is found by the ID of another system along an index, wherever it is.
+// TestPlanOfMetaID: a job is found by its meta ID along an index, in each table.
 func TestPlanOfMetaID(t *testing.T) {
 	url := database(t, server())
 	s := open(t, url)
@@ -95,7 +95,7 @@ func TestPlanOfMetaID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conn.Exec(t.Context(), "set enable_seqscan = off"); err != nil { // small tables are read whole
+	if _, err := conn.Exec(t.Context(), "set enable_seqscan = off"); err != nil { // small tables are otherwise read whole
 		t.Fatal(err)
 	}
 	rows, err := conn.Query(t.Context(), "explain "+strings.Join(strings.SplitAfter(string(sql), "\n")[1:], ""), "job-1")
@@ -114,7 +114,7 @@ func TestPlanOfMetaID(t *testing.T) {
 	}
 }
 
-// TestPlanOfUniqueKey: jobs with a unique key are found along an index of it.
+// TestPlanOfUniqueKey: jobs with a unique key are found along an index of the key.
 func TestPlanOfUniqueKey(t *testing.T) {
 	url := database(t, server())
 	s := open(t, url)
@@ -144,7 +144,7 @@ func TestPlanOfUniqueKey(t *testing.T) {
 	}
 }
 
-// TestPlanOfNoneQueued: the queued jobs are not read for a kind that counts says none of them has.
+// TestPlanOfNoneQueued: the queued jobs are not read if counts has no queued job of the kind.
 func TestPlanOfNoneQueued(t *testing.T) {
 	url := database(t, server())
 	s := open(t, url)
@@ -175,7 +175,8 @@ func TestPlanOfNoneQueued(t *testing.T) {
 	}
 }
 
-// TestPlanOfFewQueued: the queued jobs of a kind that has few of all are found in the indexes, which have their kinds, and the others are not read.
+// TestPlanOfFewQueued: if few of the queued jobs are of a kind, they are found in the indexes, which contain the kind, and the rows of other jobs
+// are not read.
 func TestPlanOfFewQueued(t *testing.T) {
 	url := database(t, server())
 	s := open(t, url)
@@ -228,7 +229,7 @@ func TestPlanOfFewQueued(t *testing.T) {
 	}
 }
 
-// TestPlanOfRetrying: queued jobs that have failed before are found along their index, whatever the parameters are.
+// TestPlanOfRetrying: queued jobs that have failed before are found along their index, for any parameters.
 func TestPlanOfRetrying(t *testing.T) {
 	url := database(t, server())
 	s := open(t, url)
@@ -267,7 +268,7 @@ func TestPlanOfRetrying(t *testing.T) {
 	}
 }
 
-// TestPlanOfActions: an action on jobs with unique keys finds each of these along the index, and reads none of other jobs.
+// TestPlanOfActions: an action on jobs with unique keys finds each of them along the index, and reads no other jobs.
 func TestPlanOfActions(t *testing.T) {
 	const jobs, few = 3000, 100
 	config, err := pgxpool.ParseConfig(database(t, server()))
@@ -318,7 +319,7 @@ func TestPlanOfActions(t *testing.T) {
 	}
 }
 
-// badStep is one whose cost grows with a table.
+// badStep matches the steps of a plan whose cost grows with a table.
 var badStep = regexp.MustCompile(`Sort |Bitmap|Seq Scan|Scan (Backward )?using finished|Scan using queued_pkey`)
 
 func insertMany(t *testing.T, s job.Store, n int) {
@@ -343,7 +344,7 @@ func insertLanes(t *testing.T, s job.Store, n int) {
 	}
 }
 
-// callFunctions calls them in one session, before grow and after it, and returns the plans of the last calls by function.
+// callFunctions calls the functions in one session, before and after grow, and returns the plans of the last calls by function.
 func callFunctions(t *testing.T, url, first string, grow func()) map[string]string {
 	t.Helper()
 	config, err := pgx.ParseConfig(url)

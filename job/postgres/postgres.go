@@ -1,8 +1,8 @@
 // Package postgres keeps jobs in PostgreSQL, version 13 or newer.
 //
 // The tables are in a schema of their own, "meanwhile" unless the URL says otherwise. [Store.Migrate] creates them; Open does
-// not, so that it needs no rights to do so. Every statement stands alone, so the store works behind a PgBouncer in transaction
-// mode; only the notification of new jobs is then replaced by polling every 100 ms.
+// not, so it needs no rights to create them. No call depends on the state of a connection, so the store works behind PgBouncer in
+// transaction mode; only notifications of new jobs are then replaced by polling every 100 ms.
 //
 // A call without a deadline gets one of 30 seconds.
 package postgres
@@ -40,7 +40,7 @@ func init() {
 // jobs at the same time share a transaction.
 type Store struct {
 	pool    *pgxpool.Pool
-	owned   bool // the store made the pool, and closes it
+	owned   bool // the store created the pool, and closes it
 	schema  string
 	mode    pgx.QueryExecMode
 	queries queries
@@ -62,12 +62,12 @@ type Store struct {
 
 var _ job.Store = (*Store)(nil)
 
-// Open makes a store with a pool of connections of its own. The URL is one of pgx, such as
-// postgres://user:password@host:5432/database?sslmode=require, with pool_max_conns and the like if wanted, or a keyword
+// Open opens a store with its own connection pool. The URL is one of pgx, such as
+// postgres://user:password@host:5432/database?sslmode=require, optionally with settings such as pool_max_conns, or a keyword
 // string of libpq such as "host=db dbname=app"; the parameter schema names the schema of the tables. In a URL, special characters
-// of a password must be percent-encoded: % is %25, # is %23, / is %2F, ? is %3F, @ is %40. A URL in which they are not is
-// refused; no error shows a password. Open does not connect: if the server is unreachable, or has no tables yet, the first call
-// returns the error; [Store.Ping] checks. The ctx applies to this call alone.
+// of a password must be percent-encoded: % is %25, # is %23, / is %2F, ? is %3F, @ is %40. Other URLs are refused; no error shows
+// a password. Open does not connect: if the server is unreachable, or has no tables yet, the first call returns the error;
+// [Store.Ping] checks. The ctx applies to this call only.
 func Open(ctx context.Context, url string) (*Store, error) {
 	config, schema, err := parseURL(url)
 	if err != nil {
@@ -94,7 +94,7 @@ type options struct{ schema string }
 // Schema names the schema of the tables. The default is [DefaultSchema].
 func Schema(name string) Option { return func(o *options) { o.schema = name } }
 
-// New makes a store that uses the caller's pool; closing the store leaves the pool open. Like Open, New does not connect.
+// New makes a store that uses the caller's pool, which Close leaves open. Like Open, New does not connect.
 func New(_ context.Context, pool *pgxpool.Pool, opts ...Option) (*Store, error) {
 	if pool == nil {
 		return nil, errors.New("make a store of PostgreSQL: the pool is nil")
@@ -130,13 +130,14 @@ func (s *Store) use(pool *pgxpool.Pool, owned bool) {
 	s.mode = modeOf(pool.Config().ConnConfig)
 }
 
-// String names the server, the database and the schema of the store.
+// String returns the address of the server, the database and the schema of the store.
 func (s *Store) String() string {
 	c := s.pool.Config().ConnConfig
 	return fmt.Sprintf("PostgreSQL at %s, database %s, schema %s", address(c), c.Database, s.schema)
 }
 
-// modeOf returns how statements are sent: as the pool is configured, but not by the simple protocol, which cannot send arrays.
+// modeOf returns how statements are sent: as the pool is configured, except that the simple protocol, which cannot send arrays,
+// is not used.
 func modeOf(config *pgx.ConnConfig) pgx.QueryExecMode {
 	switch mode := config.DefaultQueryExecMode; {
 	case mode != pgx.QueryExecModeSimpleProtocol && mode != pgx.QueryExecModeExec:
@@ -147,13 +148,13 @@ func modeOf(config *pgx.ConnConfig) pgx.QueryExecMode {
 	return pgx.QueryExecModeDescribeExec
 }
 
-// Ping returns nil if the server answers and the schema fits.
+// Ping returns nil if the server answers and the schema can be used.
 func (s *Store) Ping(ctx context.Context) error {
 	s.checked.Store(false)
 	return s.call(ctx, "ping", func(context.Context) error { return nil })
 }
 
-// Close closes the store, once due notifications have been sent and calls in progress have ended.
+// Close closes the store after due notifications have been sent and running calls have ended.
 func (s *Store) Close() error {
 	if s.closing.Swap(true) {
 		return nil

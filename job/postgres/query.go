@@ -18,7 +18,7 @@ import (
 //go:embed sql/*.sql
 var queryFiles embed.FS
 
-// queries has the statements by the names of their files.
+// queries are the statements by the names of their files.
 type queries map[string]string
 
 // loadQueries returns the statements for a schema. The files have the name of the default schema.
@@ -38,7 +38,7 @@ func loadQueries(schema string) queries {
 	return q
 }
 
-// inSchema puts the tables of a text of SQL into a schema.
+// inSchema replaces the schema of the tables in a text of SQL.
 func inSchema(text, schema string) string {
 	return strings.ReplaceAll(text, DefaultSchema+".", pgx.Identifier{schema}.Sanitize()+".")
 }

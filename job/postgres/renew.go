@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew extends the lease of a session, notes that its worker is alive, and stores the rest of the report. A job that another transaction is writing
-// does not count as lost: that may be a long transaction of the user's.
+// Renew extends the lease of a session, records that its worker is alive, and stores the rest of the report. A job that another transaction is
+// writing does not count as lost: it may be a long transaction of the user's.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (renewed job.Renewed, err error) {
 	info := r.Info
 	info.Name, info.Seen = "", time.Time{}
@@ -39,7 +39,7 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (renewed job.Renewed, 
 	return renewed, err
 }
 
-// What a row of the answer is about.
+// The kinds of rows in the answer.
 const (
 	replyLost = iota
 	replyCanceled

@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestRenewPlan: whatever the server knows of the tables, a renewal looks at no job but the worker's own, and at nothing for
-// watches and orders when there are none.
+// TestRenewPlan: whatever the server knows of the tables, a renewal reads no jobs but the worker's own, and no watches and
+// commands if there are none.
 func TestRenewPlan(t *testing.T) {
 	for _, prepare := range []string{"", "analyze"} {
 		t.Run(prepare, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestRenewPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			if plan := strings.Join(lines, "\n"); strings.Contains(plan, "Seq Scan on running") || strings.Contains(plan, "Hash Join") {
-				t.Errorf("the plan reads all that runs:\n%s", plan)
+				t.Errorf("the plan reads all running jobs:\n%s", plan)
 			}
 		})
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRowsThatHaveMoved: after a rewrite of the table of queued jobs, as by vacuum full, one claim finds out that what the process knows of their places does not
-// hold, and the next one takes jobs as before.
+// TestRowsThatHaveMoved: after the table of queued jobs was rewritten, as by vacuum full, one claim detects that the cached places of the rows are
+// wrong, and the next one claims jobs as before.
 func TestRowsThatHaveMoved(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -21,6 +21,6 @@ func TestRowsThatHaveMoved(t *testing.T) {
 		t.Errorf("claimed %d jobs of 40", claimed)
 	}
 	if again := claim(t, s, 4); len(again) > 0 || number(t, pool, "select count(*) from meanwhile.queued") > 0 {
-		t.Errorf("claimed %d jobs once more", len(again))
+		t.Errorf("claimed %d jobs twice", len(again))
 	}
 }

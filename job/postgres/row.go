@@ -33,7 +33,7 @@ func (r *row) common() []any {
 // all returns the scan targets of any table: the common columns, then cancel_requested, finished and state.
 func (r *row) all() []any { return append(r.common(), &r.cancelRequested, &r.finished, &r.state) }
 
-// job returns the job in a row.
+// job returns the job of a row.
 func (r *row) job() (*job.Job, error) {
 	j := &job.Job{
 		ID: r.id.Bytes, Kind: r.kind.String, Queue: r.queue.String, Args: []byte(r.args.String), State: job.State(r.state.String),

@@ -27,13 +27,13 @@ func runningKeys(t *testing.T, pool *pgxpool.Pool) []string {
 	return keys
 }
 
-// TestRunningJobsHaveTheirLimitKeys: whatever claims a job writes its limit key, by which running jobs are counted.
+// TestRunningJobsHaveTheirLimitKeys: each function that claims a job writes its limit key, by which running jobs are counted.
 func TestRunningJobsHaveTheirLimitKeys(t *testing.T) {
 	key := func(i int) string { return fmt.Sprintf(`key "%d"`, i) }
 	for name, of := range map[string]struct {
 		limits job.KeyLimits
 		kinds  []string
-		again  bool // a job that runs already is queued as well
+		again  bool // a job that is already running is queued as well
 	}{
 		"by heads":   {limits: job.KeyLimits{Running: 1}},
 		"in order":   {limits: job.KeyLimits{InOrder: true}},
@@ -72,7 +72,8 @@ func TestRunningJobsHaveTheirLimitKeys(t *testing.T) {
 	}
 }
 
-// TestMigrateRunningLimitKeys: running jobs have their limit keys before and after the migration from which on claims write them.
+// TestMigrateRunningLimitKeys: running jobs have their limit keys before and after the migration to the version in which claims
+// write them.
 func TestMigrateRunningLimitKeys(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -86,7 +87,7 @@ func TestMigrateRunningLimitKeys(t *testing.T) {
 			t.Errorf("%s: jobs of %q run, want %q", when, got, want)
 		}
 		if got := claim(t, s, 10); len(got) > 0 {
-			t.Errorf("%s: claimed %d jobs of keys of which as many run as may", when, len(got))
+			t.Errorf("%s: claimed %d jobs of keys that are at capacity", when, len(got))
 		}
 	}
 	check("after the claim")
@@ -106,7 +107,7 @@ func TestMigrateRunningLimitKeys(t *testing.T) {
 	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(jobs...)...); err != nil || len(lost) > 0 {
 		t.Fatalf("settle: lost %v, %v", lost, err)
 	}
-	if got := append(claim(t, s, 10), claim(t, s, 10)...); len(got) != 2 { // the first finds that the rows have moved
+	if got := append(claim(t, s, 10), claim(t, s, 10)...); len(got) != 2 { // the first claim detects that the rows have moved
 		t.Errorf("claimed %d jobs once others had ended, want 2", len(got))
 	}
 }

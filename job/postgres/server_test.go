@@ -15,7 +15,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// A folder belongs to the user postgres if the tests run as root, which servers refuse to be run by.
+// A folder is a temporary folder. It belongs to the user postgres if the tests run as root, since PostgreSQL refuses to run as
+// root.
 type folder struct {
 	t    testing.TB
 	path string
@@ -53,7 +54,7 @@ func newFolder(t testing.TB) *folder {
 	return f
 }
 
-// command makes a command that runs in the folder as its owner.
+// command returns a command that runs in the folder as the folder's owner.
 func (f *folder) command(name string, args ...string) *exec.Cmd {
 	c := exec.Command(name, args...)
 	c.Dir = f.path
@@ -75,7 +76,7 @@ func (f *folder) write(name, text string) {
 	}
 }
 
-// freePort returns a port that nobody listens on, another one each time.
+// freePort returns a port that no process listens on, a different one each time.
 func freePort(t testing.TB) int {
 	t.Helper()
 	port, err := harm.FreePort()
@@ -85,12 +86,12 @@ func freePort(t testing.TB) int {
 	return port
 }
 
-// An ownServer is a PostgreSQL for one test, which may stop it.
+// An ownServer is a PostgreSQL server of one test, which may stop it.
 type ownServer struct {
 	*folder
 	bin, data string
 	port      int
-	env       []string // more of it
+	env       []string // additional environment variables
 }
 
 func newServer(t testing.TB, env ...string) *ownServer {
@@ -107,11 +108,11 @@ func newServer(t testing.TB, env ...string) *ownServer {
 	return s
 }
 
-// stopAtEnd stops the server at the end of the test, and shows its last words when that has failed.
+// stopAtEnd stops the server at the end of the test, and logs the last lines of its log if the test has failed.
 func (s *ownServer) stopAtEnd() {
 	guardServer(s.t, filepath.Join(s.path, s.data))
 	s.t.Cleanup(func() {
-		_ = s.ctl("stop", "-m", "immediate").Run() // it may be stopped already
+		_ = s.ctl("stop", "-m", "immediate").Run() // the server may have been stopped already
 		if s.t.Failed() {
 			s.t.Logf("the server of %s has written:\n%s", s.data, lastLines(s.logFile()))
 		}
@@ -120,7 +121,7 @@ func (s *ownServer) stopAtEnd() {
 
 func (s *ownServer) logFile() string { return filepath.Join(s.path, s.data+".log") }
 
-// newStandby makes a second server that follows this one, and is ready to take its place.
+// newStandby makes a second server that replicates this one, and can be promoted.
 func (s *ownServer) newStandby() *ownServer {
 	s.t.Helper()
 	standby := &ownServer{folder: s.folder, bin: s.bin, data: "standby", port: freePort(s.t)}
@@ -142,7 +143,7 @@ func (s *ownServer) start(options ...string) {
 	for _, option := range options {
 		o += " -c " + option
 	}
-	// Not CombinedOutput: the server would keep the pipe open.
+	// Do not use CombinedOutput: the server would keep the pipe open.
 	if err := s.ctl("-l", s.data+".log", "-o", o, "start").Run(); err != nil {
 		s.t.Fatalf("start the server: %v\n%s", err, lastLines(s.logFile()))
 	}
@@ -159,7 +160,7 @@ func (s *ownServer) url() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres", s.port)
 }
 
-// eventually waits until something goes well.
+// eventually retries until try succeeds.
 func eventually(t testing.TB, what string, try func() error) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)

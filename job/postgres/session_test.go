@@ -10,10 +10,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// sessionVersion is that of the schema in which each job has a lease of its own.
+// sessionVersion is the version of the schema in which each job has its own lease.
 const sessionVersion = 7
 
-// TestMigrateLeases: what runs when the schema is migrated is held as long as before, and no longer.
+// TestMigrateLeases: after the migration, running jobs are leased as long as before, and no longer.
 func TestMigrateLeases(t *testing.T) {
 	ctx, url := t.Context(), database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -45,7 +45,7 @@ func TestMigrateLeases(t *testing.T) {
 	}
 }
 
-// TestRenewWritesFewRows: what it costs to hold ten thousand jobs does not grow with them.
+// TestRenewWritesFewRows: the cost of holding ten thousand jobs does not grow with their number.
 func TestRenewWritesFewRows(t *testing.T) {
 	ctx, url := t.Context(), database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -88,7 +88,7 @@ type planNode struct {
 	Plans   []planNode
 }
 
-// written returns what the parts of a statement that write have written.
+// written returns how much the writing parts of a statement have written.
 func (n planNode) written() (records, bytes int) {
 	if n.Type == "ModifyTable" {
 		return n.Records, n.Bytes

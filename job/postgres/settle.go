@@ -41,7 +41,8 @@ func (s *Store) Settle(ctx context.Context, session job.Session, given ...job.Ou
 	return lost, nil
 }
 
-// strictFor returns the statement that settles finished jobs that are alike, and fails if one of them has finished already.
+// strictFor returns the statement that settles equal outcomes of finished jobs, and fails if one of the jobs has finished
+// already.
 func strictFor(o outcomes) string {
 	if slices.ContainsFunc(o.finished, func(j *job.Job) bool { return j.LimitKey != "" }) {
 		return "settle_keyed"
@@ -49,10 +50,10 @@ func strictFor(o outcomes) string {
 	return "settle_strict"
 }
 
-// outcomes are outcomes to settle, sorted by what they do to their job, and then by ID, so that all transactions take locks in one order.
+// outcomes are outcomes to settle, sorted by the new state, and then by ID, so that all transactions take locks in one order.
 type outcomes struct {
 	given                     []job.Outcome
-	followed                  bool // some have follow-ups
+	followed                  bool // some outcomes have follow-ups
 	running, queued, finished []*job.Job
 	laned                     []job.Outcome // those with a Throttle or Units
 }
@@ -105,7 +106,7 @@ func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o o
 			return nil, err
 		}
 	}
-	lost, err := settleJobs(ctx, s, r, session, o, "settle_alike") // an error of the strict statement would abort the transaction
+	lost, err := settleJobs(ctx, s, r, session, o, "settle_alike") // the strict statement's error would abort the transaction
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o o
 	return lost, err
 }
 
-// settleJobs writes outcomes. alike is the statement for those that are alike.
+// settleJobs writes outcomes. alike is the statement for equal ones.
 func settleJobs(ctx context.Context, s *Store, r runner, session job.Session, o outcomes, alike string) (lost []job.ID, err error) {
 	if len(o.running) > 0 {
 		ids, attempts, details := fences(o.running)
@@ -161,8 +162,8 @@ func settleJobs(ctx context.Context, s *Store, r runner, session job.Session, o 
 	return lost, nil
 }
 
-// sameEnd reports whether finished jobs differ in nothing that settle_alike.sql would need as an argument. That is so for most jobs that complete at
-// the first attempt.
+// sameEnd reports whether settle_alike.sql can write all of these finished jobs, since they differ in nothing that it would need as an argument.
+// This is so for most jobs that complete at the first attempt.
 func sameEnd(jobs []*job.Job) bool {
 	return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j *job.Job) bool {
 		return isKeyed(j) || j.Attempt != jobs[0].Attempt || j.State != jobs[0].State || j.EncodeDetail() != nil

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// settleLanes writes what outcomes change in the lanes of jobs that the session holds: throttling, and units.
+// settleLanes writes the effects of outcomes on the lanes of jobs that the session holds: throttling, and units.
 func settleLanes(ctx context.Context, s *Store, r runner, session job.Session, outcomes []job.Outcome) error {
 	booked := slices.ContainsFunc(outcomes, func(o job.Outcome) bool { return o.Units != 0 })
 	if booked {

@@ -35,7 +35,7 @@ func (s *Store) Stats(ctx context.Context, f job.StatsFilter) (stats []job.Stat,
 	return stats, err
 }
 
-// stats reads rows with a statement that returns them as texts.
+// stats reads rows of stats with a statement that returns them as texts.
 func (r pgxRunner) stats(ctx context.Context, statement string, args ...any) ([]job.Stat, error) {
 	rows, err := r.query(ctx, statement, args...)
 	if err != nil {
@@ -48,8 +48,8 @@ func (r pgxRunner) stats(ctx context.Context, statement string, args ...any) ([]
 	return job.ReadStats(texts...)
 }
 
-// mergeStats adds up the rows of the oldest span that is due for it. It does one span, so that its transaction is short even if Prune was not called
-// for a long time.
+// mergeStats adds up the rows of the oldest span that is old enough: only one, so that the transaction is short even if Prune was not called for a
+// long time.
 func (s *Store) mergeStats(ctx context.Context) error {
 	rows, err := s.run().query(ctx, s.sql("past_oldest"), interval(job.StatsKept))
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// server is the PostgreSQL that tests use.
+// server returns the URL of the PostgreSQL server that the tests use.
 func server() string { return testenv.PostgresURL() }
 
-// database makes a database on a server for the time of a test, and returns its URL.
+// database creates a database on a server for the duration of a test, and returns its URL.
 func database(t testing.TB, server string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -60,7 +60,7 @@ func database(t testing.TB, server string) string {
 	return fmt.Sprintf("postgres://%s@%s/%s", config.User, net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), name)
 }
 
-// open makes a store of a URL, with its tables, for the time of a test.
+// open opens the store of a URL, with its tables, for the duration of a test.
 func open(t testing.TB, url string) *postgres.Store {
 	t.Helper()
 	s, err := postgres.Open(t.Context(), url)
@@ -78,7 +78,7 @@ func open(t testing.TB, url string) *postgres.Store {
 	return s
 }
 
-// connect makes a pool for the time of a test, to look behind the store.
+// connect makes a pool for the duration of a test, to read and write the tables directly.
 func connect(t testing.TB, url string) *pgxpool.Pool {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), url)
@@ -106,7 +106,7 @@ func newJob(t testing.TB, opts ...job.EnqueueOption) *job.Job {
 	return j
 }
 
-// claim takes up to n jobs of the default queue.
+// claim claims up to n jobs of the default queue.
 func claim(t testing.TB, s job.Store, n int) []*job.Job {
 	t.Helper()
 	done, err := s.Claim(t.Context(), job.Claim{
@@ -123,8 +123,8 @@ func TestStore(t *testing.T) {
 	jobtest.TestStore(t, sharing(t, database(t, server())))
 }
 
-// emptyTables deletes all rows but that of the schema's version. It truncates large tables alone: a truncated one gets new files, and so do
-// its indexes, which for all of them takes longer than most clauses of the contract.
+// emptyTables deletes all rows except the schema's version. It truncates only large tables: truncation creates new files for the table and
+// its indexes, and doing that for all tables takes longer than most tests of the contract.
 const emptyTables = `do $$
 	declare
 		t regclass;
@@ -139,8 +139,8 @@ const emptyTables = `do $$
 		end loop;
 	end $$`
 
-// emptied makes the tables of a database, which no other store may use at the time, and returns what deletes their rows: making them takes longer than
-// most clauses of the contract.
+// emptied creates the tables of a database, which no other store may use at the same time, and returns a function that deletes their rows: creating
+// the tables takes longer than most tests of the contract.
 func emptied(t *testing.T, url string) func(*testing.T) {
 	open(t, url)
 	pool := connect(t, url)
@@ -150,13 +150,13 @@ func emptied(t *testing.T, url string) func(*testing.T) {
 	}
 }
 
-// keysMissing counts jobs that have another limit key, by which they are found, than their options say.
+// keysMissing counts jobs whose limit key in its column, by which jobs are found, differs from the one in their options.
 const keysMissing = `select count(*) from (
 		select limit_key, options from meanwhile.queued union all select limit_key, options from meanwhile.running
 	) j where limit_key is distinct from case when strpos(options, '"limit_key":["') > 0 then options::jsonb #>> '{limit_key,0}' end`
 
-// sharing returns what makes a store without jobs on the tables of a database, with one pool for all: to have connections begin, and plan what they run, takes longer
-// than most clauses of the contract. Whatever a clause does, its jobs have their limit keys at the end.
+// sharing returns a function that makes a store without jobs on the tables of a database. All these stores use one pool: opening connections, and
+// planning what they run, takes longer than most tests of the contract. At the end of each test, the jobs must have their limit keys.
 func sharing(t *testing.T, url string) func(*testing.T) job.Store {
 	empty, pool := emptied(t, url), connect(t, url)
 	return func(t *testing.T) job.Store {
@@ -171,7 +171,7 @@ func sharing(t *testing.T, url string) func(*testing.T) job.Store {
 			}
 			var n int
 			if err := pool.QueryRow(context.Background(), keysMissing).Scan(&n); err != nil || n > 0 {
-				t.Errorf("%d jobs have another limit key than their options say: %v", n, err)
+				t.Errorf("%d jobs have a limit key that differs from their options: %v", n, err)
 			}
 		})
 		return s

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStrictFunctionsAreTheSame: a function with "_strict" in its name does what the one does that is called when it fails, but for "on conflict
-// do nothing". Whoever changes one of the two in a migration has to change the other.
+// TestStrictFunctionsAreTheSame: a function with "_strict" in its name is the same as the one that is called when it fails, except for "on
+// conflict do nothing". A migration that changes one of the two has to change the other.
 func TestStrictFunctionsAreTheSame(t *testing.T) {
 	url := database(t, server())
 	open(t, url)

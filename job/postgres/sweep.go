@@ -121,8 +121,8 @@ func (w *sweeping) run() error {
 	return w.compare(keys, wrong)
 }
 
-// compare compares lanes with their jobs, and finds lanes that are held by nothing. It reads the changes after the jobs: a job that it sees has
-// already left its change, which only the holder of the lock removes.
+// compare compares lanes with their jobs, and finds lanes that no job holds. It reads the changes after the jobs: a job that it sees has
+// already written its change, which only the holder of the lock removes.
 func (w *sweeping) compare(keys []string, wrong map[string]string) error {
 	claim := &lanes.Claim{Rows: w, Queue: &w.lanes, At: w.at, Most: math.MaxInt, Kept: true}
 	kept, err := claim.Read(keys)

@@ -7,7 +7,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestTextsThatNoRowHolds: PostgreSQL refuses texts with a zero byte and those that are not UTF-8. Whoever looks for one finds nothing, as in other stores.
+// TestTextsThatNoRowHolds: PostgreSQL refuses texts with a zero byte and texts that are not UTF-8. A search for such a text finds nothing, as in
+// other stores.
 func TestTextsThatNoRowHolds(t *testing.T) {
 	s := open(t, database(t, server()))
 	ctx := t.Context()

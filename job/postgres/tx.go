@@ -10,9 +10,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Tx wraps a transaction of the caller's. What is inserted and settled through it takes effect if and only if the transaction commits. Workers are
-// notified at the commit. The result may be used while the transaction is open, by one goroutine at a time, like the transaction itself. A settled
-// job stays locked until the transaction ends.
+// Tx wraps a transaction of the caller's. Jobs are inserted and settled through it if and only if the transaction commits. Workers are notified at
+// the commit. The result may be used while the transaction is open, by one goroutine at a time, like the transaction itself. A settled job stays
+// locked until the transaction ends.
 func (s *Store) Tx(tx pgx.Tx) job.Tx {
 	return &ownTx{s: s, r: pgxRunner{tx, modeOf(tx.Conn().Config())}}
 }
@@ -54,7 +54,7 @@ func (t *ownTx) Settle(ctx context.Context, session job.Session, given ...job.Ou
 	return lost, err
 }
 
-// do runs fn, and gives notice of the queues when the transaction commits.
+// do runs fn, and notifies workers of the queues when the transaction commits.
 func (t *ownTx) do(ctx context.Context, what string, queues []string, fn func(ctx context.Context) error) error {
 	err := t.s.enter(ctx)
 	if err == nil {

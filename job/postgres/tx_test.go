@@ -42,7 +42,7 @@ func sqlTx(t *testing.T, s *postgres.Store, url string) userTx {
 		t.Fatal(err)
 	}
 	db := stdlib.OpenDB(*config)
-	t.Cleanup(func() { _ = db.Close() }) // nothing is open
+	t.Cleanup(func() { _ = db.Close() }) // no transaction is open
 	tx, err := db.BeginTx(t.Context(), &sql.TxOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestTxCommit(t *testing.T) {
 	}
 }
 
-// TestTxUnits: units are booked, and a key is throttled, if the transaction commits.
+// TestTxUnits: units are booked, and a key is throttled, only if the transaction commits.
 func TestTxUnits(t *testing.T) {
 	for name, begin := range userTxs {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestTxRollback(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := job.Find(t.Context(), s, then.ID); !errors.Is(err, job.ErrNotFound) {
-				t.Errorf("what was to follow the job: %v", err)
+				t.Errorf("the job that was to follow: %v", err)
 			}
 			if lost, err := s.Settle(t.Context(), 1, job.Outcome{Job: held, Then: []*job.Job{then}}); err != nil || len(lost) > 0 {
 				t.Errorf("Settle after the rollback = %v, %v", lost, err)
@@ -186,7 +186,7 @@ func TestTxRollback(t *testing.T) {
 	}
 }
 
-// TestTxNotice: a worker that waits hears of a job when the transaction commits.
+// TestTxNotice: a waiting worker is notified of a job when the transaction commits.
 func TestTxNotice(t *testing.T) {
 	url := database(t, server())
 	s := open(t, url)
@@ -213,8 +213,8 @@ func TestTxNotice(t *testing.T) {
 	}
 }
 
-// TestTxWithAUniqueKeyDelaysOnlyKeys: while a transaction of the user's has a unique key, who enqueues that key waits, until its ctx ends, and who
-// enqueues jobs without one does not.
+// TestTxWithAUniqueKeyDelaysOnlyKeys: while a transaction of the user's has a unique key, a caller that enqueues a job with that key waits, until
+// its ctx ends, and a caller that enqueues jobs without a key does not.
 func TestTxWithAUniqueKeyDelaysOnlyKeys(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -255,8 +255,9 @@ func TestTxWithAUniqueKeyDelaysOnlyKeys(t *testing.T) {
 	}
 }
 
-// TestTxWithAUniqueKeyDelaysOutcomesLittle: an outcome is followed by a job with a unique key, or a cron ticks with one, that a transaction of the
-// user's has. The error says why the store does not take it, long before the call is over: the worker has other outcomes to write.
+// TestTxWithAUniqueKeyDelaysOutcomesLittle: an outcome is followed by a job with a unique key that a transaction of the user's has, or a cron
+// ticks with such a job. The store returns an error that gives the reason, long before the deadline of the call: the worker has other outcomes to
+// write.
 func TestTxWithAUniqueKeyDelaysOutcomesLittle(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), database(t, server())

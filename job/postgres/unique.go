@@ -12,9 +12,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// meetHolders decides between jobs and the holders of their keys, whose IDs are in ids, and writes to ids who has the key then. It inserts the jobs
-// that no holder keeps out. It locks all keys first, in one order, and then the holders by their IDs, as actions do, so that transactions do not
-// deadlock.
+// meetHolders decides between jobs and the holders of their keys, whose IDs are in ids, and writes to ids which job has the key then. It inserts
+// the jobs that no holder keeps out. It locks all keys first, in one order, and then the holders by their IDs, as actions do, so that transactions
+// do not deadlock.
 func meetHolders(ctx context.Context, s *Store, r runner, jobs []*job.Job, ids []job.ID) error {
 	holders := map[string]job.ID{}
 	var kept []int
@@ -62,12 +62,12 @@ func meetHolders(ctx context.Context, s *Store, r runner, jobs []*job.Job, ids [
 	return nil
 }
 
-// metTries is how often a job is compared with the holder of its key, if the holder turns out not to be queued any more.
+// metTries is how often a job is compared with the holder of its key, if the holder turns out to be no longer queued.
 const metTries = 3
 
-// meetHolder gives a job the key, which is locked, if the holder is in none of the states of UniqueWhile, and reports that. Otherwise it replaces in
-// the holder what the job replaces. If the holder is just being claimed, the first statement sees it queued, and the second one waits for the claim
-// and does not find it. Then meetHolder starts again, since the args of the job would be lost.
+// meetHolder gives a job the key, which is locked, if the holder is in none of the states of UniqueWhile, and returns true. Otherwise it replaces
+// those fields of the holder that the job is to replace. If the holder is just being claimed, the first statement sees it queued, and the second one
+// waits for the claim and then does not find the job. Then meetHolder starts again, since the args of the job would be lost.
 func meetHolder(ctx context.Context, s *Store, r runner, j *job.Job, holder job.ID) (taken bool, err error) {
 	states := make([]string, len(j.UniqueWhile))
 	for i, state := range j.UniqueWhile {
@@ -96,8 +96,8 @@ func meetHolder(ctx context.Context, s *Store, r runner, j *job.Job, holder job.
 	return false, nil
 }
 
-// errFreed means that a transaction has to start again: it has taken some unique keys, and another one was freed meanwhile. To take that key now would
-// break the order in which all take keys, and could deadlock.
+// errFreed means that a transaction has to start again: it has taken some unique keys, and another one was freed since. Taking that key now would
+// break the order in which all transactions take keys, and could deadlock.
 var errFreed = errors.New("a unique key was freed while others were taken")
 
 // takeKeys takes those unique keys of jobs that are free, and returns the holders of all, by key. In a transaction of the store's own it may return
@@ -140,7 +140,7 @@ func takeKeys(ctx context.Context, s *Store, r runner, jobs []*job.Job, own bool
 			return nil, err
 		}
 		for i, key := range others {
-			if found[i] == (job.ID{}) { // the key was freed meanwhile
+			if found[i] == (job.ID{}) { // the key was freed after it was found to be held
 				wanted[key] = left[key]
 			} else {
 				holders[key] = found[i]

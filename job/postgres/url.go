@@ -22,7 +22,7 @@ func parseURL(text string) (*pgxpool.Config, string, error) {
 		return nil, "", fmt.Errorf("read the URL of PostgreSQL: %w", err)
 	}
 	text = escapeValues(text)
-	given, err := pgconn.ParseConfig(text) // which ignores what is not for the connection
+	given, err := pgconn.ParseConfig(text) // ignores settings that are not for the connection
 	if err != nil {
 		return nil, "", redacted(text, err)
 	}
@@ -58,7 +58,7 @@ func escapeValues(text string) string {
 	return address + "?" + strings.Join(pairs, "&")
 }
 
-// redacted returns an error of pgx without the password: pgx quotes the text that it could not parse.
+// redacted returns an error of pgx without the password: pgx quotes the text that it cannot parse.
 func redacted(text string, err error) error {
 	if parse := new(pgconn.ParseConfigError); errors.As(err, &parse) {
 		parse.ConnString = storeurl.Redacted(text)

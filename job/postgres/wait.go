@@ -13,11 +13,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// waits wakes those that wait for jobs. A notice from the server is an event of its queue. One of the callers of Wait listens for all: it reads the
-// connection until there is something for itself, and then another one takes over.
+// waits wakes the callers of Wait. A notice from the server is an event of its queue. One of the callers listens for all: it reads the connection
+// until it gets an event of its own queues, and then another one takes over.
 type waits struct {
 	mu        sync.Mutex
-	events    wakeup.Events // that wake even if no caller is listening any more
+	events    wakeup.Events // that wake callers even if none is listening any more
 	listening bool
 	interrupt context.CancelFunc // stops the caller that listens
 	timer     *time.Timer        // see wakeIn
@@ -43,7 +43,7 @@ func (w *waits) noticedAll() {
 	w.events.NotifyAll()
 }
 
-// wakeIn wakes all waiters after d, unless that will happen earlier anyway: for jobs that a claim may have passed over.
+// wakeIn wakes all waiters after d, unless that will happen earlier anyway: a claim may have skipped jobs.
 func (w *waits) wakeIn(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Store) listen(ctx context.Context) error {
 	return err
 }
 
-// reconnect makes the caller that listens connect again.
+// reconnect makes the listening caller connect again.
 func (w *waits) reconnect() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Watch returns the last tree of a running job, and asks its worker for more.
+// Watch returns the last tree of a running job, and makes its worker report more.
 func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (tree job.Tree, err error) {
 	err = s.call(ctx, fmt.Sprintf("watch job %v", id), func(ctx context.Context) error {
 		rows, err := s.run().query(ctx, s.sql("watch"), [16]byte(id), interval(min(d, job.LongestWatch)))

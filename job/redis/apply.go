@@ -8,10 +8,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// applyJobs is how many jobs are changed at once.
+// applyJobs is how many jobs one run changes.
 const applyJobs = 100
 
-// Apply applies an action to the newest jobs that match the filter, a few hundred at a time, each time atomically.
+// Apply applies an action to the newest jobs that match the filter, at most a hundred in each run of a script, which is atomic.
 func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	err = s.call(ctx, "change jobs", func(ctx context.Context) error {
 		if f.Limit <= 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestArgsInsideAndOutside replaces args by others, where short ones are kept in the hash of the job and long ones are not.
+// TestArgsInsideAndOutside replaces args by others: short args are part of the job's value, long ones are stored separately.
 func TestArgsInsideAndOutside(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	var first *job.Job
@@ -27,7 +27,7 @@ func TestArgsInsideAndOutside(t *testing.T) {
 			t.Fatalf("after args of %d bytes there are %d jobs, %v; the args are %.100s", size, len(jobs), err, jobs[0].Args)
 		}
 	}
-	// A long detail has the hash kept in another way, in which its fields are in no order.
+	// A long detail, which is part of the value, does not affect the args.
 	got := claimed(t, s, 1, 1, nil, job.DefaultQueue)
 	got[0].State, got[0].Result = job.Queued, []byte(`"`+strings.Repeat("r", 1000)+`"`)
 	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(got...)...); err != nil || len(lost) > 0 {
@@ -39,7 +39,7 @@ func TestArgsInsideAndOutside(t *testing.T) {
 	}
 }
 
-// letters is a JSON string of so many bytes, no part of which is like another.
+// letters returns a JSON string of the given size, without repeated parts.
 func letters(size int) string {
 	var text strings.Builder
 	for i := 0; text.Len() < size; i++ {

@@ -26,7 +26,7 @@ func (s *Store) Audit(ctx context.Context, entries ...job.AuditEntry) error {
 	})
 }
 
-// Audited returns the newest entries below a number.
+// Audited returns the newest entries below the number before.
 func (s *Store) Audited(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error) {
 	var found []job.AuditEntry
 	err := s.call(ctx, "read the audit log", func(ctx context.Context) error {

@@ -51,7 +51,7 @@ func BenchmarkClaimSettle(b *testing.B) {
 	complete(b, s)
 }
 
-// BenchmarkMemory reports what a job takes of the memory of the server. It needs 100,000 jobs or more: -benchtime 100000x.
+// BenchmarkMemory reports how much of the server's memory a job uses. It needs 100,000 jobs or more: -benchtime 100000x.
 func BenchmarkMemory(b *testing.B) {
 	server := ownServer(b)
 	s := open(b, "redis://"+server.address())

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// call runs the body of a method. It sets a deadline, and adds to errors what the call was.
+// call runs the body of a method. It sets a deadline, and adds the name of the call to errors.
 func (s *Store) call(ctx context.Context, what string, fn func(ctx context.Context) error) error {
 	if err := s.enter(ctx); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -40,7 +40,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, callTimeout)
 }
 
-// explain returns an error that is of use to the user of a store.
+// explain returns an error with advice for the user of the store.
 func (s *Store) explain(ctx context.Context, err error) error {
 	switch {
 	case s.closing.Load():

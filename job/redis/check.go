@@ -17,7 +17,8 @@ import (
 // schema is the layout of the keys that this version reads and writes. lua/keys.md describes it.
 const schema = 3
 
-// convertTimeout bounds the conversion of a store from the schema before, a few hundred jobs at a time. The next call continues it.
+// convertTimeout bounds the conversion of a store from the schema before, which runs a few hundred jobs at a time. The next call
+// continues it.
 const convertTimeout = 10 * time.Minute
 
 // check returns an error if jobs cannot be kept on the server. It creates the store if there is none.
@@ -123,7 +124,7 @@ func (s *Store) foreign(key string) error {
 	return refuse("there is a key %q that is not of this store: give the store another name with ?name=", key)
 }
 
-// A refusal is an error that does not go away by itself.
+// A refusal is an error that a retry does not fix.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }

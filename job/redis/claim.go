@@ -19,7 +19,7 @@ const (
 	mostRounds  = 100_000 // of one call
 )
 
-// A claiming is a claim that may take several runs of the script.
+// A claiming is a claim that may need several runs of the script.
 type claiming struct {
 	*Store
 	c       job.Claim
@@ -27,10 +27,10 @@ type claiming struct {
 	queues  []job.QueueLimit // each once, with the rest of its limit
 	left    int
 	claimed job.Claimed
-	dead    bool // the claim came too late
+	dead    bool // the claim came too late to count
 }
 
-// Claim takes due jobs for a worker.
+// Claim claims due jobs for a worker.
 func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	g := &claiming{Store: s, c: c, left: c.Limit}
 	if err := s.call(ctx, "claim jobs", g.run); err != nil {
@@ -81,7 +81,7 @@ func (g *claiming) run(ctx context.Context) error {
 // claimFrom runs the steps todo ("b", "e" and "d", see lua/claim.lua) for some queues, in as many runs as needed.
 func (g *claiming) claimFrom(ctx context.Context, todo string, queues []job.QueueLimit) error {
 	priority, member := "0", ""
-	all, then := queues, "" // what to do with all queues after the others
+	all, then := queues, "" // the steps for all queues after the others
 	for range mostRounds {
 		limit := min(max(g.left, 0), claimJobs)
 		got, err := g.Store.run(ctx, claimScript, g.args(todo, limit, priority, member, queues)...)

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// SendCommand leaves a command for a worker.
+// SendCommand stores a command for a worker.
 func (s *Store) SendCommand(ctx context.Context, worker string, o job.Command) error {
 	return s.call(ctx, "command to worker "+worker, func(ctx context.Context) error {
 		text, err := json.Marshal(o)

@@ -12,7 +12,7 @@ import (
 // A client is a connection to a server that has passed the check.
 type client struct{ rueidis.Client }
 
-// A making is an attempt to connect, which all calls that need a client meanwhile wait for.
+// A making is an attempt to connect. All calls that need a client wait for it.
 type making struct {
 	done   chan struct{} // closed when the attempt ends
 	client *client

@@ -10,7 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/redis"
 )
 
-// silentServer accepts connections and answers nothing. It returns its address, and where it tells of each connection.
+// silentServer accepts connections and answers nothing. It returns its address, and a channel that gets a value for each
+// connection.
 func silentServer(t *testing.T) (address string, accepted chan struct{}) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -36,7 +37,8 @@ func silentServer(t *testing.T) (address string, accepted chan struct{}) {
 	return listener.Addr().String(), accepted
 }
 
-// TestCallsShareAConnectionThatIsBeingMade: with a server that does not answer, no call waits for the attempts of others, in line.
+// TestCallsShareAConnectionThatIsBeingMade: if a server does not answer, calls share one attempt to connect, and none waits for
+// the attempts of others in turn.
 func TestCallsShareAConnectionThatIsBeingMade(t *testing.T) {
 	address, accepted := silentServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -55,7 +57,7 @@ func TestCallsShareAConnectionThatIsBeingMade(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			if s.Ping(ctx) == nil {
-				t.Error("a server that says nothing answers a ping")
+				t.Error("a ping of a silent server returned no error")
 			}
 		})
 	}
@@ -63,7 +65,7 @@ func TestCallsShareAConnectionThatIsBeingMade(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if n := 1 + len(accepted); n > calls/4 { // one, unless it is given up meanwhile, after 5 s
+	if n := 1 + len(accepted); n > calls/4 { // one, unless the attempt times out during the test, after 5 s
 		t.Errorf("%d calls made %d connections, want one that they share", calls, n)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/redis"
 )
 
-// schema2 starts a server that holds a store of schema 2, see testdata/README.md, and 250 queued jobs more.
+// schema2 starts a server with a store of schema 2, see testdata/README.md, and 250 more queued jobs.
 func schema2(t *testing.T) *server {
 	t.Helper()
 	s := ownServer(t)
@@ -47,11 +47,11 @@ func schema2(t *testing.T) *server {
 		end
 		redis.call('SADD', '{meanwhile}:classes', 'queued\nmany\nk')
 		return 1`, "0")
-	s.do(t, "ZADD", "{meanwhile}:leases", "1", "7") // of the sessions 7 and 8, that one is over
+	s.do(t, "ZADD", "{meanwhile}:leases", "1", "7") // of the sessions 7 and 8, the first has expired
 	return s
 }
 
-// TestConvert opens a store of schema 2: its jobs, limits and leases are as they were.
+// TestConvert opens a store of schema 2: its jobs, limits and leases are preserved.
 func TestConvert(t *testing.T) {
 	server := schema2(t)
 	s := open(t, "redis://"+server.address())
@@ -82,10 +82,10 @@ func TestConvert(t *testing.T) {
 		t.Errorf("args are of %v bytes", sizes)
 	}
 
-	// A claim without an answer gives its jobs again, those of a session that is over are claimed as such.
+	// A claim whose answer was lost returns its jobs again; those of an expired session are claimed as expired.
 	again := claimed(t, s, 8, 2, func(c *job.Claim) { c.Call, c.Since = 5, 3 }, "none")
 	if len(again) != 2 || again[0].Queue != "plain" || again[0].Priority != 9 || again[1].Queue != "limited" || again[1].LimitKey != "a" {
-		t.Errorf("claims without an answer gave %+v", again)
+		t.Errorf("claims without an answer returned %+v", again)
 	}
 	var expired []*job.Job
 	for range 5 {
@@ -103,7 +103,7 @@ func TestConvert(t *testing.T) {
 	}
 	limited := claimed(t, s, 9, 10, nil, "limited")
 	if len(limited) != 2 || slices.ContainsFunc(limited, func(j *job.Job) bool { return j.LimitKey == "a" }) {
-		t.Errorf("beside a running job of the key a claimed %+v", limited)
+		t.Errorf("while a job of key a is running, claimed %+v", limited)
 	}
 
 	held := append(append(again, expired...), limited...)
@@ -127,17 +127,17 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestConvertIsResumed has programs end in the middle of it.
+// TestConvertIsResumed has programs crash in the middle of a conversion.
 func TestConvertIsResumed(t *testing.T) {
 	for steps := range 6 {
 		server := schema2(t)
 		if err := redis.BeginConversion(t.Context(), "redis://"+server.address(), steps); err != nil {
 			t.Fatal(err)
 		}
-		// Programs of schema 2 ask whether a long call has begun, read it, and end with an error.
+		// Programs of schema 2 ask whether a long call has started, read it, and return an error.
 		if steps > 0 {
 			if answer, _ := server.ask("HMGET", "{meanwhile}:long", "token"); !strings.HasPrefix(answer, "-WRONGTYPE") {
-				t.Errorf("after %d steps what programs of schema 2 ask for answers %q", steps, answer)
+				t.Errorf("after %d steps the request of programs of schema 2 returns %q", steps, answer)
 			}
 		}
 		jobs, err := open(t, "redis://"+server.address()).List(t.Context(), job.Filter{Limit: 1000})
@@ -147,7 +147,7 @@ func TestConvertIsResumed(t *testing.T) {
 	}
 }
 
-// TestConvertHalf refuses a store in which a long call of schema 2 is half written.
+// TestConvertHalf tests that a store is refused in which a long call of schema 2 is half written.
 func TestConvertHalf(t *testing.T) {
 	server := schema2(t)
 	server.do(t, "HSET", "{meanwhile}:long", "token", "t", "phase", "4")

@@ -53,7 +53,7 @@ func (s *Store) Crons(ctx context.Context) ([]job.CronInfo, error) {
 	return infos, nil
 }
 
-// cronOf reads alternating names and values.
+// cronOf returns a cron from alternating names and values of its fields.
 func cronOf(fields []string) (c job.CronInfo) {
 	for i := 0; i+1 < len(fields); i += 2 {
 		switch v := fields[i+1]; fields[i] {

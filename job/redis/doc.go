@@ -8,11 +8,11 @@
 //	redis+cluster://host1,host2                    a cluster, of which a store uses one node
 //	unix:///run/redis.sock?db=0                    a socket
 //
-// All keys begin with the name in braces; it is "meanwhile" unless the URL gives one. With durable=no the store also accepts a server that
-// keeps no append-only file (AOF), and loses jobs when it is restarted.
+// All keys begin with the name in braces; it is "meanwhile" unless the URL has one. With durable=no the store also accepts a server
+// without an append-only file (AOF), which loses jobs when it is restarted.
 //
-// Each call is a script that the server runs atomically. Redis has no transactions that a program could add to: enqueue after the commit
-// of your data.
+// Each call is a script that the server runs atomically. Redis has no transaction that a call could be part of: enqueue after you have
+// committed your data.
 //
 // A call without a deadline gets one of 30 seconds.
 package redis

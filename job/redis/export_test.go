@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// CheckInfo says what is wrong with a server that says so of itself.
+// CheckInfo returns the error for a server whose INFO is the given text.
 func CheckInfo(text string) error {
 	return (&Store{place: &place{durable: true}}).checkServer(info(text))
 }
@@ -27,7 +27,7 @@ now = tonumber(ARGV[5])
 full = charge(rate, full, n)
 return { int(full), int(nextStart(rate, full)) }`)
 
-// Charge does the arithmetic of units as the scripts do it; times are in microseconds.
+// Charge runs the arithmetic of units of the scripts; times are in microseconds.
 func (s *Store) Charge(ctx context.Context, r job.Rate, full, now int64, n int) (charge, next int64, err error) {
 	got, err := s.run(ctx, charged, rateArgs(r, full, now, n)...)
 	if err != nil {
@@ -43,7 +43,7 @@ func rateArgs(r job.Rate, full, now int64, n int) []string {
 	}
 }
 
-// Rate does the arithmetic of job.Rate as the scripts do it; times are in microseconds.
+// Rate runs the arithmetic of job.Rate of the scripts; times are in microseconds.
 func (s *Store) Rate(ctx context.Context, r job.Rate, full, now int64, n int) (left, taken, next int64, err error) {
 	got, err := s.run(ctx, rate, rateArgs(r, full, now, n)...)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) Rate(ctx context.Context, r job.Rate, full, now int64, n int) (l
 	return number(got[0]), number(got[1]), number(got[2]), nil
 }
 
-// MoveBack moves watches and commands for workers back in time.
+// MoveBack moves the times of watches and commands for workers back.
 func (s *Store) MoveBack(ctx context.Context, by time.Duration) error {
 	_, err := s.runOne(ctx, moveBack, span(by))
 	return err
@@ -64,7 +64,7 @@ func (s *Store) Minutes(ctx context.Context) (int, error) {
 	return int(number(m)), err
 }
 
-// BeginLong sends an insert as a long call, and has it begin, or not: so it is when the program ends then.
+// BeginLong sends the parts of a long insert, and starts it if begin is set, as a program does that then crashes.
 func (s *Store) BeginLong(ctx context.Context, begin bool, jobs ...*job.Job) error {
 	args := make([]string, len(jobs))
 	for i, j := range jobs {
@@ -112,7 +112,7 @@ for _, key in ipairs(call('KEYS', P .. 'orders:*')) do n = n + call('LLEN', key)
 return n`)
 )
 
-// LookAtMost has claims look at so many lanes and jobs in vain in one run, until the function it returns is called.
+// LookAtMost limits how many lanes and jobs that it cannot take a claim reads in one run, until the returned function is called.
 func LookAtMost(n int) (restore func()) {
 	was := claimScript
 	before, _ := was.load()
@@ -124,13 +124,13 @@ func LookAtMost(n int) (restore func()) {
 	return func() { claimScript = was }
 }
 
-// Harm runs a script that has the default queue as q.
+// Harm runs a script in which q is the default queue.
 func (s *Store) Harm(ctx context.Context, body string) error {
 	_, err := s.runOne(ctx, inline("harm", "local q = openQueue('default')\n"+body+"\nreturn 1"))
 	return err
 }
 
-// BeginConversion runs some steps of the conversion of a store of schema 2, as a program that ends then.
+// BeginConversion runs some steps of the conversion of a store of schema 2, as a program does that then crashes.
 func BeginConversion(ctx context.Context, url string, steps int) error {
 	p, err := parseURL(url)
 	if err != nil {
@@ -150,7 +150,7 @@ func BeginConversion(ctx context.Context, url string, steps int) error {
 	return nil
 }
 
-// GroupInserts returns a function that inserts a job as callers of one store do at the same time, where flush stands for the scripts.
+// GroupInserts returns a function that inserts a job as concurrent callers of one store do; flush is called instead of a script.
 func GroupInserts(flush func(jobs int)) func(ctx context.Context, j *job.Job) error {
 	g := groupInserts(func(_ context.Context, jobs []*job.Job) ([]inserted, error) {
 		flush(len(jobs))

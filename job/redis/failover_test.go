@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// TestAddressMoves has an address lead to another server, while the first one becomes its replica: the call that finds out fails, and
-// the next one goes on there.
+// TestAddressMoves makes an address lead to another server, and the first server its replica: the call that detects this fails, and
+// the next one uses the new server.
 func TestAddressMoves(t *testing.T) {
 	first, second := ownServer(t), ownServer(t)
 	var upstream atomic.Pointer[server]
@@ -47,7 +47,7 @@ func TestAddressMoves(t *testing.T) {
 	}
 }
 
-// forward passes connections on to the server that is the upstream when they begin.
+// forward forwards each connection to the server that is the upstream when the connection starts.
 func forward(ctx context.Context, l net.Listener, upstream *atomic.Pointer[server]) error {
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	return meanwhile.Supervise(ctx, func(ctx context.Context) error {

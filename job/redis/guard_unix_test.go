@@ -16,10 +16,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// TestMain lets the test binary be a guard, which removes folders and ends servers when the tests end, also when they are killed.
+// TestMain lets the test binary run as a guard process, which removes folders and stops servers when the tests end, even if they
+// are killed.
 func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], []string{"-role", "guard"}) {
-		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // they are for the tests, whose end it waits for
+		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // they are for the tests; the guard waits until these end
 		if err := harm.GuardUntil(os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -13,8 +13,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostInside is up to how many bytes of args are part of the value of a job, which each claim and outcome writes again. Longer args have a key of
-// their own.
+// mostInside is the largest size of args in bytes that are part of the value of a job, which each claim and outcome writes again. Longer args are
+// stored separately.
 const mostInside = 512
 
 // newArg encodes a new job for lua/new.lua.
@@ -93,7 +93,7 @@ func (p *packer) third(j *job.Job, flags int, options []byte) {
 // groupedCalls is how many callers of Insert may share a script.
 const groupedCalls = mostShort
 
-// groupedAtOnce is how many shared scripts may run at once. Calls that arrive meanwhile share the next one.
+// groupedAtOnce is how many shared scripts may run at once. Calls that arrive while one runs share the next one.
 const groupedAtOnce = 1
 
 // gathering bounds how long a script waits for callers that insert repeatedly. Otherwise they would form two groups that take turns, and a script
@@ -141,7 +141,8 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err
 	return ids, nil
 }
 
-// flushInserts inserts the jobs of several callers by one script. If that fails because the ID of one exists already, it tries each job alone.
+// flushInserts inserts the jobs of several callers by one script. If that fails because the ID of a job exists already, it inserts each job
+// alone.
 func (s *Store) flushInserts(ctx context.Context, jobs []*job.Job) ([]inserted, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -205,7 +206,7 @@ func (s *Store) insertArgs(ctx context.Context, jobs []*job.Job, args []string) 
 	return s.runLong(ctx, "", nil, args)
 }
 
-// checkTwice returns an error if two jobs have the same ID.
+// checkTwice returns an error if two of the jobs have the same ID.
 func checkTwice(jobs []*job.Job) error {
 	if len(jobs) < 2 {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/redis"
 )
 
-// TestReplacedInOneInsert replaces a job by one of the same insert.
+// TestReplacedInOneInsert replaces a job by another one of the same insert.
 func TestReplacedInOneInsert(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	first, second := newJob(t, "k", job.Unique("u"), job.MaxAttempts(7), job.Meta(job.MetaID, "m")), newJob(t, "k", job.Unique("u"), job.Replace(), job.In(time.Hour))
@@ -35,7 +35,8 @@ func TestReplacedInOneInsert(t *testing.T) {
 	}
 }
 
-// TestInsertAsGiven inserts jobs of several kinds, queues, priorities and options by one script: they are claimed as they were, by their IDs.
+// TestInsertAsGiven inserts jobs of several kinds, queues, priorities and options by one script: they are claimed unchanged, by priority and
+// then by ID.
 func TestInsertAsGiven(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	if err := s.SetLimits(t.Context(), "limited", job.Limits{Running: 1000}); err != nil {
@@ -74,7 +75,8 @@ func TestInsertAsGiven(t *testing.T) {
 	}
 }
 
-// TestInsertsShareScripts has many insert one job each at once, some of which are there already: only these fail, and the others share scripts.
+// TestInsertsShareScripts has many callers insert one job each at the same time, some of which exist already: only these fail, and the others
+// share scripts.
 func TestInsertsShareScripts(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address()+"?name="+rand.Text())
@@ -119,7 +121,7 @@ func TestInsertsShareScripts(t *testing.T) {
 	}
 }
 
-// TestCallersThatComeAgainShareOneScript: callers that insert one job after the other are together in each script but the first, rather than in two
+// TestCallersThatComeAgainShareOneScript: callers that insert one job after the other share each script but the first, rather than forming two
 // groups that take turns.
 func TestCallersThatComeAgainShareOneScript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -141,7 +143,7 @@ func TestCallersThatComeAgainShareOneScript(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		first := sizes[0] // 1 as a rule; more have come where the first caller was interrupted
+		first := sizes[0] // usually 1; more if the first caller was interrupted
 		want := []int{first, callers, callers, callers, callers, callers - first}
 		if first == callers {
 			want = want[:each]

@@ -54,7 +54,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// TestCharge does the same for units.
+// TestCharge compares the arithmetic of units.
 func TestCharge(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	rapid.Check(t, func(t *rapid.T) {
@@ -84,7 +84,7 @@ func TestCharge(t *testing.T) {
 	})
 }
 
-// TestTurns does the same to a store and to one in memory: both give the same jobs, in the same order.
+// TestTurns compares a store with one in memory: both claim the same jobs, in the same order.
 func TestTurns(t *testing.T) {
 	address := sharedServer(t)
 	for i, limits := range []job.Limits{
@@ -125,7 +125,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTurnsInParts: a claim of some kinds finds all of them, the highest priority first, when it looks at three jobs or lanes of others in each run.
+// TestTurnsInParts: a claim of some kinds finds all of their jobs, the highest priority first, when each run may read only three lanes or jobs of
+// other kinds.
 func TestTurnsInParts(t *testing.T) {
 	defer redis.LookAtMost(3)()
 	address, rng := sharedServer(t), mathrand.New(mathrand.NewPCG(1, 2))
@@ -162,7 +163,7 @@ func TestTurnsInParts(t *testing.T) {
 	}
 }
 
-// TestClaimOfSomeKindsIsInParts: jobs of other kinds that are in front, each in a lane of its own or all in one, do not make a run of the script long.
+// TestClaimOfSomeKindsIsInParts: jobs of other kinds in front, each in a lane of its own or all in one, do not make a run of the script long.
 func TestClaimOfSomeKindsIsInParts(t *testing.T) {
 	const others = 5000
 	for name, key := range map[string]func(i int) string{
@@ -190,7 +191,7 @@ func TestClaimOfSomeKindsIsInParts(t *testing.T) {
 			}
 			insert(t, s, append(jobs, newJob(t, "wanted", job.Queue("q"), job.LimitKey(key(others))))...)
 			c := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "q", Limit: 1}}, Limit: 1, Lease: time.Hour}
-			if claimed, err := s.Claim(t.Context(), c); err != nil || len(claimed.Jobs) != 1 || claimed.Jobs[0].Kind != "other" { // all lanes are settled by now
+			if claimed, err := s.Claim(t.Context(), c); err != nil || len(claimed.Jobs) != 1 || claimed.Jobs[0].Kind != "other" { // by now all lanes have been settled
 				t.Fatalf("got %+v, %v", claimed, err)
 			}
 			before := runs()
@@ -206,8 +207,8 @@ func TestClaimOfSomeKindsIsInParts(t *testing.T) {
 	}
 }
 
-// TestLanesThatStayOpen: a claim that leaves due jobs in each of many lanes reads each lane once, also where jobs of it have ended since; one that leaves
-// none does not read it again; and one that finds lanes as they were writes none.
+// TestLanesThatStayOpen: a claim that leaves due jobs in each of many lanes reads each lane once, even if jobs of it have ended since; one that
+// leaves none does not read the lane again; and one that finds lanes unchanged writes none.
 func TestLanesThatStayOpen(t *testing.T) {
 	const keys = 100
 	server := ownServer(t)
@@ -220,7 +221,7 @@ func TestLanesThatStayOpen(t *testing.T) {
 		jobs = append(jobs, newJob(t, "k", job.Queue("q"), job.LimitKey(fmt.Sprint(i%keys))))
 	}
 	insert(t, s, jobs...)
-	claimed(t, s, 1, keys, nil, "q") // all lanes are settled by now
+	claimed(t, s, 1, keys, nil, "q") // by now all lanes have been settled
 	server.do(t, "CONFIG", "RESETSTAT")
 	calls := func(command string) int {
 		n := regexp.MustCompile("cmdstat_" + command + `:calls=(\d+)`).FindStringSubmatch(server.do(t, "INFO", "commandstats"))
@@ -231,7 +232,7 @@ func TestLanesThatStayOpen(t *testing.T) {
 		return count
 	}
 	var got []*job.Job
-	for range 3 { // of which the last takes what is left
+	for range 3 { // the last round claims the remaining jobs
 		got = claimed(t, s, 1, keys, nil, "q")
 		if n := calls("zrangebyscore"); len(got) != keys || n < keys || n > keys+30 || calls("zrange") > 20 {
 			t.Errorf("claimed %d, want one of each of %d keys; it read %d due jobs and %d ranges", len(got), keys, n, calls("zrange"))
@@ -244,7 +245,7 @@ func TestLanesThatStayOpen(t *testing.T) {
 		}
 		server.do(t, "CONFIG", "RESETSTAT")
 	}
-	claimed(t, s, 1, keys, nil, "q") // which drops the lanes
+	claimed(t, s, 1, keys, nil, "q") // deletes the lanes
 	insert(t, s, newJob(t, "k", job.Queue("q"), job.LimitKey("0")))
 	claimed(t, s, 1, keys, func(c *job.Claim) { c.Kinds = []string{"other"} }, "q")
 	server.do(t, "CONFIG", "RESETSTAT")
@@ -267,7 +268,8 @@ func (b *both) limitKey() {
 	b.each(func(s job.Store, _ int) error { return s.SetKeyLimits(b.Context(), "q", key, l) })
 }
 
-// both are stores that are to do the same. All jobs have limit keys: where those without get in line is not said.
+// both are two stores that should return the same. All jobs have limit keys: the place of jobs without one in the order of turns
+// is not specified.
 type both struct {
 	*testing.T
 	rng    *mathrand.Rand
@@ -297,7 +299,7 @@ func (b *both) insert() {
 	b.each(func(s job.Store, _ int) error { _, err := s.Insert(b.Context(), jobs...); return err })
 }
 
-// claim reports whether it got any.
+// claim reports whether it claimed any jobs.
 func (b *both) claim() bool {
 	b.Helper()
 	n := 1 + b.rng.IntN(9)
@@ -315,12 +317,12 @@ func (b *both) claim() bool {
 		return err
 	})
 	if got[0] != got[1] {
-		b.Fatalf("claimed of up to %d, kinds %v:\n%s\nand in memory\n%s", n, c.Kinds, got[0], got[1])
+		b.Fatalf("claimed of up to %d, kinds %v:\n%s\nthe store in memory claimed\n%s", n, c.Kinds, got[0], got[1])
 	}
 	return got[0] != ""
 }
 
-// settle ends about half of what runs.
+// settle settles about half of the running jobs.
 func (b *both) settle() {
 	b.Helper()
 	for n := len(b.held[0]) - 1; n >= 0; n-- {
@@ -363,7 +365,7 @@ func (b *both) applyTo(state job.State, action job.Action) {
 	}
 }
 
-// TestPackedLanes: what is kept of limit keys counts as well where a program has packed it, which some of schema 3 did.
+// TestPackedLanes: lanes that a program has stored packed, as some programs of schema 3 did, are read as well.
 func TestPackedLanes(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
@@ -402,7 +404,7 @@ func TestPackedLanes(t *testing.T) {
 	}
 }
 
-// TestPackedLaneAtCapacity: a lane that was packed while as many of its jobs ran as may starts the next one when one of these has ended.
+// TestPackedLaneAtCapacity: a lane that was packed while it was at capacity starts the next job when one of its jobs has ended.
 func TestPackedLaneAtCapacity(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
@@ -425,7 +427,7 @@ func TestPackedLaneAtCapacity(t *testing.T) {
 	}
 }
 
-// packLanes packs what is kept of two limit keys.
+// packLanes packs the lanes of two limit keys.
 func packLanes(t *testing.T, server *server) {
 	t.Helper()
 	if n := server.do(t, "EVAL", `

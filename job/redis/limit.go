@@ -49,7 +49,7 @@ func rateNumbers(r job.Rate) string {
 	return fmt.Sprintf("%d %d %d", r.N, r.Per.Microseconds(), max(r.Burst, 1))
 }
 
-// Limits returns the limits of a queue, and how far it uses them.
+// Limits returns the limits of a queue, and how much of them is used.
 func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses []job.LimitUse, err error) {
 	if err := job.CheckUses(keys); err != nil {
 		return nil, fmt.Errorf("limits of queue %s: %w", queue, err)
@@ -85,7 +85,7 @@ func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses 
 	return uses, err
 }
 
-// keptTime returns the time of a queue or a lane; zero microseconds are the zero time.
+// keptTime returns the stored time of a queue or a lane; zero microseconds are the zero time.
 func keptTime(m rueidis.RedisMessage) time.Time {
 	if number(m) == 0 {
 		return time.Time{}

@@ -34,7 +34,7 @@ type search struct {
 	hi, lo string // bounds of IDs, in the syntax of ranges in Redis
 }
 
-// searchIDs is how many IDs one run gets.
+// searchIDs is how many candidate IDs one run gets.
 const searchIDs = 500
 
 func newSearch(f job.Filter) (*search, error) {
@@ -98,7 +98,7 @@ func firstID(t time.Time) (id job.ID) {
 	return id
 }
 
-// args returns the arguments of a run that finds up to limit jobs; more is put before the IDs.
+// args returns the arguments of a run that finds up to limit jobs; more comes before the IDs.
 func (s *search) args(limit int, more ...string) []string {
 	args := append([]string{s.text, s.hi, s.lo, strconv.Itoa(limit)}, more...)
 	for _, id := range s.ids[:min(len(s.ids), searchIDs)] {
@@ -107,7 +107,7 @@ func (s *search) args(limit int, more ...string) []string {
 	return args
 }
 
-// goOn continues the search before the last ID of a run, which is "" if the run found all. It returns false if there is nothing left.
+// goOn continues the search before the last ID of a run, which is "" if the run found all. It returns false if the search is over.
 func (s *search) goOn(last string) bool {
 	if !s.byID {
 		s.hi = "(" + last
@@ -121,7 +121,7 @@ func (s *search) goOn(last string) bool {
 	return len(s.ids) > 0
 }
 
-// over reports whether nothing can match any more.
+// over reports whether no more jobs can match.
 func (s *search) over() bool { return s.byID && len(s.ids) == 0 || s.lo == s.hi }
 
 // List returns jobs by ID, newest first. It ignores Args and Error of the filter, which are hints.

@@ -11,7 +11,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostShort is how many jobs or outcomes one script may write, so that it takes a few milliseconds at most: meanwhile the server does nothing else.
+// mostShort is how many jobs or outcomes one script may write, so that it runs a few milliseconds at most: the server does nothing else while it
+// runs a script.
 const mostShort = 250
 
 // isShort reports whether n jobs and outcomes with these arguments fit one script.
@@ -31,7 +32,7 @@ func longArg(number int, j *job.Job, arg string) string {
 }
 
 // runLong writes outcomes and new jobs, all or none, in parts that each take the server a short time. Other calls wait until all parts are written,
-// see lua/long.lua. If a program dies on the way, either nothing is written or other programs finish it.
+// see lua/long.lua. If a program crashes on the way, either nothing is written or other programs finish the call.
 func (s *Store) runLong(ctx context.Context, session string, outcomes, new []string) ([]rueidis.RedisMessage, error) {
 	token, full := rand.Text(), ""
 	if len(outcomes) > 0 {
@@ -51,7 +52,7 @@ func (s *Store) runLong(ctx context.Context, session string, outcomes, new []str
 	}
 }
 
-// beginLong sends all parts of a long call, and then begins it.
+// beginLong sends all parts of a long call, and then starts it.
 func (s *Store) beginLong(ctx context.Context, token, full, session string, outcomes, new []string) error {
 	for _, list := range [][]string{outcomes, new} {
 		for len(list) > 0 {
@@ -66,7 +67,7 @@ func (s *Store) beginLong(ctx context.Context, token, full, session string, outc
 	return err
 }
 
-// answer fetches the answer of a long call that is finished.
+// answer fetches the answer of a finished long call.
 func (s *Store) answer(ctx context.Context, token string) ([]rueidis.RedisMessage, error) {
 	c, err := s.connected(ctx)
 	if err != nil {
@@ -86,7 +87,8 @@ func (s *Store) answer(ctx context.Context, token string) ([]rueidis.RedisMessag
 	return unlessThere(got, nil)
 }
 
-// unlessThere returns the answer of a script that inserts jobs without its first word, which says whether an ID existed already.
+// unlessThere returns the answer of a script that inserts jobs without its first word, which reports whether an ID existed
+// already.
 func unlessThere(got []rueidis.RedisMessage, err error) ([]rueidis.RedisMessage, error) {
 	if err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/redis"
 )
 
-// TestLongInsertIsWhole has a program end in the middle of a long insert: before it has begun nothing is there, then all of it, for whoever looks.
+// TestLongInsertIsWhole has a program crash in the middle of a long insert: before it has started, no job is visible; then all are, to every
+// reader.
 func TestLongInsertIsWhole(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
@@ -20,10 +21,10 @@ func TestLongInsertIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if counts, err := s.Counts(t.Context()); err != nil || len(counts) > 0 {
-		t.Errorf("what was sent and has not begun counts: %+v, %v", counts, err)
+		t.Errorf("jobs that were sent but not started are counted: %+v, %v", counts, err)
 	}
 	if left := server.do(t, "PTTL", "{meanwhile}:stage:sent"); strings.HasPrefix(left, ":-") {
-		t.Errorf("it stays for ever: PTTL is %q", left)
+		t.Errorf("the sent parts never expire: PTTL is %q", left)
 	}
 	for name, see := range map[string]func(s *redis.Store) (int, error){
 		"counts": func(s *redis.Store) (int, error) {
@@ -57,7 +58,7 @@ func TestLongInsertIsWhole(t *testing.T) {
 	}
 }
 
-// TestLongCallsAtOnce has several insert many at once: each gets its own answer.
+// TestLongCallsAtOnce has several callers insert many jobs at once: each gets its own answer.
 func TestLongCallsAtOnce(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	holder := newJob(t, "k", job.Unique("held"))
@@ -85,7 +86,7 @@ func TestLongCallsAtOnce(t *testing.T) {
 	}
 }
 
-// TestLongSettle settles many, some of which are lost, with jobs that follow.
+// TestLongSettle settles many jobs, some of which are lost, with jobs that follow.
 func TestLongSettle(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	there := newJob(t, "there", job.Queue("there"))
@@ -98,19 +99,19 @@ func TestLongSettle(t *testing.T) {
 		outcomes = append(outcomes, job.Outcome{Job: j})
 	}
 	outcomes[3].Job.Attempt, outcomes[200].Job.Attempt = 9, 9
-	outcomes[3].Then = []*job.Job{there}       // of a lost one: it is left out
-	outcomes[120].Then = newJobs(t, 2, "then") // in order, and behind all outcomes
+	outcomes[3].Then = []*job.Job{there}       // follows a lost job: it is not inserted
+	outcomes[120].Then = newJobs(t, 2, "then") // in order, and after all outcomes
 	outcomes[121].Then = []*job.Job{newJob(t, "then", job.Unique("u"))}
 	outcomes[200].Then = newJobs(t, 1, "lost")
 
 	failing := slices.Clone(outcomes)
 	failing[249].Then = []*job.Job{there}
 	if lost, err := s.Settle(t.Context(), 1, failing...); err == nil || !strings.Contains(err.Error(), there.ID.String()+" is there already") {
-		t.Errorf("with a job that is there it lost %v: %v", lost, err)
+		t.Errorf("with a job that exists already, settle lost %v: %v", lost, err)
 	}
 	counts, err := s.Counts(t.Context())
 	if err != nil || len(counts) != 2 || counts[0].N+counts[1].N != 251 {
-		t.Errorf("it has written something: %+v, %v", counts, err)
+		t.Errorf("the failed call has written something: %+v, %v", counts, err)
 	}
 
 	lost, err := s.Settle(t.Context(), 1, outcomes...)
@@ -130,11 +131,12 @@ func TestLongSettle(t *testing.T) {
 		}
 	}
 	if got := claimed(t, s, 2, 10, func(c *job.Claim) { c.Lease = time.Hour }, job.DefaultQueue); len(got) != 3 || got[0].ID != outcomes[120].Then[0].ID {
-		t.Errorf("claimed %v, want what follows, in order", got)
+		t.Errorf("claimed %v, want the jobs that follow, in order", got)
 	}
 }
 
-// TestLongSettleOfAJobTwice has one job in a long call twice: the first outcome counts, and the call ends for all who wait for it.
+// TestLongSettleOfAJobTwice has one job twice in a long call: the first outcome counts, and the call ends for all callers that
+// wait for it.
 func TestLongSettleOfAJobTwice(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	insert(t, s, newJobs(t, 300, "k")...)

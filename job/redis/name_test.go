@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestAnyNames leads jobs with any names and keys through their lives.
+// TestAnyNames inserts, claims, settles, lists and deletes jobs with any names and keys.
 func TestAnyNames(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	char := rapid.OneOf(rapid.RuneFrom([]rune("{}:*[]\\\"'%$ab.,;|")), rapid.RuneFrom(nil, unicode.L, unicode.S, unicode.P))

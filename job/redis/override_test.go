@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestMostOverrides: so many keys of a queue have limits of their own, and no more.
+// TestMostOverrides: the number of keys of a queue that have their own limits is bounded.
 func TestMostOverrides(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	if err := s.FillOverrides(t.Context(), "q", job.MaxOverrides-1); err != nil {

@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// A packer writes MessagePack values one after the other into one argument: for the server that costs much less than many arguments.
+// A packer writes MessagePack values one after the other into one argument, which costs the server much less than many arguments.
 type packer []byte
 
-// array begins an array of n values.
+// array writes the header of an array of n values.
 func (p *packer) array(n int) { *p = append(*p, 0xdc, byte(n>>8), byte(n)) }
 
 func (p *packer) text(s string) {
@@ -27,7 +27,7 @@ func (p *packer) packed(b []byte) {
 	*p = append(append(p.head(len(inner)+len(b)), inner...), b...)
 }
 
-// head writes the head of a string.
+// head writes the header of a string.
 func (p *packer) head(size int) []byte {
 	switch {
 	case size < 32:
@@ -48,7 +48,7 @@ func (p *packer) number(n int64) {
 	*p = binary.BigEndian.AppendUint64(append(*p, 0xd3), uint64(n))
 }
 
-// An unpacker reads what a script has packed: strings and numbers.
+// An unpacker reads strings and numbers that a script has packed.
 type unpacker struct {
 	rest []byte
 	err  error

@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostPlain is how many plain jobs one script may insert. They cost a fraction of others, see mostShort.
+// mostPlain is how many plain jobs one script may insert. They cost a fraction of other jobs, see mostShort.
 const mostPlain = 1000
 
 // isPlain reports whether lua/plain.lua inserts a job: it is due at once, has its args inside, and has no unique key, limit key or ID of another system.
@@ -28,7 +28,7 @@ func arePlain(jobs []*job.Job) bool {
 	return true
 }
 
-// plainArgs encodes plain jobs for lua/plain.lua: one argument for each run of jobs that differ in ID and args only.
+// plainArgs encodes plain jobs for lua/plain.lua: one argument for each run of jobs that differ only in ID and args.
 func plainArgs(jobs []*job.Job) []string {
 	var args []string
 	var front, back packer
@@ -61,7 +61,7 @@ func plainArgs(jobs []*job.Job) []string {
 	return args
 }
 
-// isLike reports whether two jobs differ in ID and args only.
+// isLike reports whether two jobs differ only in ID and args.
 func isLike(j, other *job.Job, options []byte) bool {
 	return j.Queue == other.Queue && j.Kind == other.Kind && j.Priority == other.Priority && j.MaxAttempts == other.MaxAttempts && j.Cost == other.Cost &&
 		bytes.Equal(j.EncodeOptions(), options)

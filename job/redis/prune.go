@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// pruneJobs is how many jobs are deleted at once.
+// pruneJobs is how many jobs one run deletes.
 const pruneJobs = 200
 
 // Prune deletes at most limit finished jobs that are older than their retention, and other outdated data, and compares lanes.

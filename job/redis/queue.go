@@ -35,7 +35,7 @@ func (s *Store) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 	return infos, nil
 }
 
-// waitsAtOnce is how many queues one script reads the waits of.
+// waitsAtOnce is for how many queues one script reads the waits.
 const waitsAtOnce = 100
 
 // readWaits sets Wait of the queues that have queued jobs.

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/redis"
 )
 
-// TestRefused opens stores on servers that would lose jobs, and where the keys are not those of a store.
+// TestRefused tests that a store is not opened on servers that would lose jobs, or where its keys belong to another program.
 func TestRefused(t *testing.T) {
 	s := ownServer(t)
 	open := func(query string) error {
@@ -51,7 +51,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestWarning asks a worker for its health.
+// TestWarning tests the warning in the health of a worker.
 func TestWarning(t *testing.T) {
 	address := sharedServer(t)
 	for query, want := range map[string]string{"": "", "&durable=yes": "", "&durable=no": "the store is Redis with durable=no: a restart of the server may lose jobs"} {
@@ -74,7 +74,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestURLs reads URLs, and shows no password.
+// TestURLs tests which URLs are accepted, and that no error shows a password.
 func TestURLs(t *testing.T) {
 	s := ownServer(t, "--requirepass", "s3cret:@/?#")
 	const escaped = "s3cret%3A%40%2F%3F%23"

@@ -20,8 +20,8 @@ const (
 	renewTrees = 32
 )
 
-// Renew extends the lease of a session, notes that its worker is alive, and stores the rest of the report. What is beyond a few hundred entries of a
-// list is sent first.
+// Renew extends the lease of a session, records that its worker is alive, and stores the rest of the report. Lists of more than a few hundred
+// entries are sent in several runs, the last of which does the rest.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	var renewed job.Renewed
 	err := s.call(ctx, "renew leases", func(ctx context.Context) error {
@@ -43,7 +43,7 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	return renewed, nil
 }
 
-// cut cuts up to n off a list.
+// cut splits off up to n items of a list.
 func cut[T any](list []T, n int) (part, rest []T) {
 	n = min(n, len(list))
 	return list[:n], list[n:]

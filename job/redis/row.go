@@ -45,7 +45,7 @@ func idsOf(texts []string) []job.ID {
 	return ids
 }
 
-// stateOf has the states by the letters that lua/value.lua uses.
+// stateOf has the states for the letters that lua/value.lua uses.
 var stateOf = map[string]job.State{"q": job.Queued, "r": job.Running, "c": job.Completed, "d": job.Discarded, "x": job.Canceled}
 
 // Flags of a job, as in lua/value.lua.
@@ -55,7 +55,7 @@ const (
 	hasArgs
 )
 
-// jobOf decodes the value of a job (see lua/keys.md), followed by its args if they have a key of their own.
+// jobOf decodes the value of a job (see lua/keys.md), followed by its args if these are stored separately.
 func jobOf(id job.ID, text string) (*job.Job, error) {
 	u := &unpacker{rest: []byte(text)}
 	count := func() int { return int(u.number()) }
@@ -72,7 +72,7 @@ func jobOf(id job.ID, text string) (*job.Job, error) {
 	j.Started, j.Finished, j.Worker = when(), when(), string(u.text())
 	detail := u.text()
 	j.Queue, j.Priority, j.Kind, j.LimitKey = string(u.text()), count(), string(u.text()), string(u.text())
-	j.RunAt, j.Created = time.UnixMicro(u.number()).UTC(), when() // a due time of zero is the beginning of 1970
+	j.RunAt, j.Created = time.UnixMicro(u.number()).UTC(), when() // a due time of zero is the start of 1970
 	j.MaxAttempts = count()
 	flags := count()
 	j.Uncounted, j.Crashed = count(), count()

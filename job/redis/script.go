@@ -16,7 +16,7 @@ import (
 //go:embed lua/*.lua
 var files embed.FS
 
-// A script is run by the server atomically. Its text is built when it is first run, for programs that run none.
+// A script is run by the server atomically. Its text is built when it is first run: some programs run no scripts.
 type script struct {
 	name string
 	load func() (text, sha string)
@@ -30,7 +30,7 @@ func makeScript(name string, text func() string) *script {
 	})}
 }
 
-// common are the files for scripts that read and write jobs. Each may use what those before it define.
+// common are the files of scripts that read and write jobs. Each file may use what those before it define.
 var common = []string{"keys", "gather", "value", "jobs", "queue_limits", "batch", "due_list", "ended", "unique", "done", "place"}
 
 // newScript makes a script of the common files and others; the last one gives it its name. It waits for a long call to end.

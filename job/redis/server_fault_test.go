@@ -58,7 +58,7 @@ func claimed(t testing.TB, s job.Store, session job.Session, n int, change func(
 	return got.Jobs
 }
 
-// TestOutOfMemory inserts nothing when the memory is full, and goes on with what is there.
+// TestOutOfMemory tests that no job is inserted when the memory is full, and that calls for existing jobs still work.
 func TestOutOfMemory(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
@@ -108,7 +108,7 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestScriptsAreLoadedAgain has the server forget its scripts, as one does that takes the place of another.
+// TestScriptsAreLoadedAgain has the server forget its scripts, as after a failover to another server.
 func TestScriptsAreLoadedAgain(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
@@ -125,7 +125,8 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 	}
 }
 
-// TestServerComesBack kills a server while one waits and many insert: what it acknowledged is there afterwards, and all go on.
+// TestServerComesBack kills a server while one caller waits and many insert: acknowledged jobs are there afterwards, and all
+// callers continue.
 func TestServerComesBack(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
@@ -135,7 +136,7 @@ func TestServerComesBack(t *testing.T) {
 			defer cancel()
 			woken := make(chan error, 1)
 			meanwhile.Go(ctx, func(ctx context.Context) error {
-				for ctx.Err() == nil { // until it hears of a job in queue "after"
+				for ctx.Err() == nil { // until it is notified of a job in queue "after"
 					if s.Wait(ctx, "after") == nil {
 						got, err := s.Claim(ctx, job.Claim{Worker: "w", Session: 9, Queues: []job.QueueLimit{{Queue: "after", Limit: 1}}, Limit: 1, Lease: time.Hour})
 						if err == nil && len(got.Jobs) > 0 {
@@ -150,7 +151,7 @@ func TestServerComesBack(t *testing.T) {
 				return nil
 			})
 			var acknowledged [8][]job.ID
-			begun := make(chan struct{}, 2*len(acknowledged)) // has something when a job was acknowledged, or none will be
+			begun := make(chan struct{}, 2*len(acknowledged)) // receives when a job was acknowledged, or when none will be
 			inserters := make([]*meanwhile.Task[struct{}], len(acknowledged))
 			for i := range acknowledged {
 				inserters[i] = meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -175,7 +176,7 @@ func TestServerComesBack(t *testing.T) {
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-			if err := meanwhile.Sleep(ctx, 200*time.Millisecond); err != nil { // so that there are more
+			if err := meanwhile.Sleep(ctx, 200*time.Millisecond); err != nil { // so that more jobs are inserted
 				return err
 			}
 			server.kill(t)
@@ -208,7 +209,7 @@ func TestServerComesBack(t *testing.T) {
 	}
 }
 
-// TestFirstWait inserts a job before anybody waits: the first to wait hears of it, long before its time is over.
+// TestFirstWait inserts a job before the first call of Wait: that call returns for the job, long before its timeout.
 func TestFirstWait(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	insert(t, s, newJob(t, "k"))
@@ -219,7 +220,7 @@ func TestFirstWait(t *testing.T) {
 	}
 }
 
-// TestParts inserts more than is sent at once.
+// TestParts inserts more jobs than are sent at once.
 func TestParts(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
@@ -252,7 +253,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestNames has two stores on one server that do not see each other, and no key outside of them.
+// TestNames tests that two stores on one server do not see each other's jobs, and create no other keys.
 func TestNames(t *testing.T) {
 	server := ownServer(t)
 	a, b := open(t, "redis://"+server.address()+"?name=a"), open(t, "redis://"+server.address()+"?name=b")
@@ -289,7 +290,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft finishes and deletes all jobs: what stays does not grow with them.
+// TestNothingIsLeft finishes and deletes all jobs: the keys that remain do not grow with the number of jobs.
 func TestNothingIsLeft(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
@@ -328,7 +329,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if _, err := job.Apply(ctx, s, job.Filter{}, job.ActionDelete); err != nil {
 		t.Fatal(err)
 	}
-	claimed(t, s, 9, 10, nil, "default", "limited") // which looks at lanes that have changed
+	claimed(t, s, 9, 10, nil, "default", "limited") // reads the lanes that have changed
 	if err := s.Leave(ctx, "w9", 9); err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +343,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// TestMany claims what needs more than one run of a script.
+// TestMany claims more jobs than one run of a script returns.
 func TestMany(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	t.Run("expired", func(t *testing.T) {

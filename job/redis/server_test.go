@@ -18,24 +18,24 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/redis"
 )
 
-// A server is a redis-server of the tests, which they may kill.
+// A server is a redis-server of the tests, which can kill it.
 type server struct {
 	program string
 	port    int
 	folder  string
 	args    []string
 	command *exec.Cmd
-	// sentinel is the file of the settings of one that is a Sentinel.
+	// sentinel is the path of the configuration file, if the server is a Sentinel.
 	sentinel string
 }
 
-// the server that tests share, each with a name of its own.
+// The server that tests share; each test uses a store with its own name.
 var (
 	sharedMu sync.Mutex
 	shared   *server
 )
 
-// sharedServer returns the address of a server that lasts until the tests end.
+// sharedServer returns the address of a server that runs until the tests end.
 func sharedServer(t testing.TB) string {
 	t.Helper()
 	sharedMu.Lock()
@@ -48,7 +48,7 @@ func sharedServer(t testing.TB) string {
 	return shared.address()
 }
 
-// ownServer starts a server for the time of a test.
+// ownServer starts a server for the duration of a test.
 func ownServer(t testing.TB, args ...string) *server {
 	t.Helper()
 	s := newServer(t, args...)
@@ -78,7 +78,7 @@ func newServer(t testing.TB, args ...string) *server {
 
 func (s *server) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// start starts the server, with what it had, and waits until it answers.
+// start starts the server, with the data it had, and waits until it answers.
 func (s *server) start(t testing.TB) {
 	t.Helper()
 	s.command = exec.Command(s.program, append([]string{
@@ -109,7 +109,7 @@ func (s *server) start(t testing.TB) {
 	}
 }
 
-// kill ends the server at once.
+// kill kills the server.
 func (s *server) kill(t testing.TB) {
 	t.Helper()
 	if s.command == nil {
@@ -121,7 +121,7 @@ func (s *server) kill(t testing.TB) {
 	s.command = nil
 }
 
-// ask sends a command on a connection of its own, and returns the first that comes.
+// ask sends a command on a connection of its own, and returns the first part of the answer.
 func (s *server) ask(words ...string) (string, error) {
 	conn, err := net.DialTimeout("tcp", s.address(), time.Second)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *server) ask(words ...string) (string, error) {
 	return string(answer[:n]), err
 }
 
-// do is ask for a command that goes well.
+// do is ask for a command that must succeed.
 func (s *server) do(t testing.TB, words ...string) string {
 	t.Helper()
 	answer, err := s.ask(words...)
@@ -154,7 +154,7 @@ func (s *server) do(t testing.TB, words ...string) string {
 	return answer
 }
 
-// open opens the store of a URL for the time of a test.
+// open opens the store of a URL for the duration of a test.
 func open(t testing.TB, url string) *redis.Store {
 	t.Helper()
 	s, err := redis.Open(context.WithoutCancel(t.Context()), url)

@@ -33,7 +33,7 @@ func (s *Store) Settle(ctx context.Context, session job.Session, outcomes ...job
 	return lost, err
 }
 
-// An end is an outcome with its detail as it is stored.
+// An end is an outcome with its encoded detail.
 type end struct {
 	job.Outcome
 	detail []byte
@@ -50,7 +50,7 @@ func endsOf(outcomes []job.Outcome) ([]end, error) {
 	return ends, nil
 }
 
-// settle writes outcomes and the jobs that follow them: by one script if they are few, else by a long call.
+// settle writes outcomes and the jobs that follow them: by one script if there are few, else by a long call.
 func (s *Store) settle(ctx context.Context, session string, ends []end) (lost []job.ID, err error) {
 	var numbers, new []string
 	for i := range ends {
@@ -88,7 +88,7 @@ func (s *Store) settle(ctx context.Context, session string, ends []end) (lost []
 
 // settleInParts writes outcomes without follow-ups, a few hundred at a time.
 func (s *Store) settleInParts(ctx context.Context, session string, ends []end) (lost []job.ID, err error) {
-	if fittingEnds(ends) < len(ends) { // of two outcomes of one job the first counts, even if they are in two parts
+	if fittingEnds(ends) < len(ends) { // if a job has two outcomes the first one counts, even if they are in different parts
 		seen, once := make(map[job.ID]bool, len(ends)), make([]end, 0, len(ends))
 		for _, e := range ends {
 			if !seen[e.Job.ID] {
@@ -142,7 +142,7 @@ func outcomeArgs(ends []end) []string {
 	return args
 }
 
-// isLike reports whether the outcomes of two finished jobs are equal but for the ID.
+// isLike reports whether the outcomes of two finished jobs differ only in the ID.
 func (e *end) isLike(other *end) bool {
 	a, b := e.Job, other.Job
 	return a.State.Finished() && a.State == b.State && a.Attempt == b.Attempt && e.Throttle == other.Throttle && e.Units == other.Units &&

@@ -10,7 +10,7 @@ import (
 
 // Bounds of what is sent at once.
 const (
-	mostArgs  = 500 // of a call that is sent in parts
+	mostArgs  = 500 // per part of a call
 	mostBytes = 1 << 20
 	stageKept = 60_000 // in ms: how long parts wait for their call, and an answer for its caller
 )

@@ -13,9 +13,9 @@ import (
 // Bounds of what is read at once.
 const (
 	statsPage  = 500 // rows of minutes
-	spansPage  = 4   // spans, of up to job.MostStats rows
+	spansPage  = 4   // spans, each with up to job.MostStats rows
 	mergedOnce = 200 // rows of minutes that one run adds up
-	mergedMost = 50  // runs of one Prune: the next Prune continues
+	mergedMost = 50  // runs per Prune: the next Prune continues
 )
 
 // Stats returns the rows that match, the oldest first.
@@ -52,7 +52,7 @@ func (s *Store) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error
 	return stats, err
 }
 
-// past returns the texts of rows by span, from a time on.
+// past returns the rows of spans as texts, from a time on.
 func (s *Store) past(ctx context.Context, from string) (found []string, err error) {
 	for spans, full := 0, true; full; {
 		got, err := s.run(ctx, pastScript, from, strconv.Itoa(spans), strconv.Itoa(spansPage))
@@ -66,7 +66,8 @@ func (s *Store) past(ctx context.Context, from string) (found []string, err erro
 	return found, nil
 }
 
-// mergeStats adds up rows of minutes that are old enough. Rows that change meanwhile, by a late report of a worker or another Prune, are read again.
+// mergeStats adds up rows of minutes that are old enough. Rows that are changed at the same time, by a late report of a worker or another Prune, are
+// read again.
 func (s *Store) mergeStats(ctx context.Context) error {
 	for range mergedMost {
 		got, err := s.run(ctx, statsOldScript, span(job.StatsKept), span(job.StatsSpan), strconv.Itoa(mergedOnce))

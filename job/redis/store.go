@@ -11,12 +11,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// DefaultName is the name of a store whose URL gives none.
+// DefaultName is the name of a store whose URL has none.
 const DefaultName = "meanwhile"
 
 const (
 	callTimeout = 30 * time.Second // deadline of a call whose ctx has none
-	ioTimeout   = 10 * time.Second // after which a silent connection is given up
+	ioTimeout   = 10 * time.Second // after which a connection without answers is closed
 )
 
 func init() {
@@ -41,9 +41,9 @@ type Store struct {
 
 var _ job.Store = (*Store)(nil)
 
-// Open opens the store of a URL, see the package. It refuses a server that would lose jobs or lacks what the store needs, with an error that says
-// what to change, and creates the store if there is none of that name. If the server cannot be reached, or is starting, Open succeeds, and the
-// first call does all this and returns the error. No error shows a password. The ctx applies to this call alone.
+// Open opens the store of a URL, see the package documentation, and creates the store if there is none of that name. It refuses a server that
+// would lose jobs or lacks a required feature, with an error that says what to change. If the server cannot be reached, or is starting, Open
+// succeeds, and the first call does all this and returns the error. No error shows a password. The ctx applies to this call only.
 func Open(ctx context.Context, url string) (*Store, error) {
 	p, err := parseURL(url)
 	if err != nil {
@@ -59,7 +59,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// Ping returns nil if the server answers, and is one that Open would accept.
+// Ping returns nil if the server answers, and Open would accept it.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.call(ctx, "ping", func(ctx context.Context) error {
 		c, err := s.connected(ctx)
@@ -70,7 +70,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
-// Warning returns how the server may lose jobs that it has acknowledged, or "" if it keeps them. job.Worker.Health reports it.
+// Warning returns how the server may lose acknowledged jobs, or "" if it keeps them. job.Worker.Health reports it.
 func (s *Store) Warning() string {
 	if s.place.durable {
 		return ""

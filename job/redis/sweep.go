@@ -14,11 +14,11 @@ const (
 	sweepScripts = job.SweepSteps * job.SweepLanes / sweepOnce
 )
 
-// A sweep is what is left of a pass that compares lanes with their jobs.
+// A sweep is the rest of a pass that compares lanes with their jobs.
 type sweep struct {
 	mu     sync.Mutex
 	left   []sweepPart
-	cursor string // position in the first of parts
+	cursor string // position in left[0]
 }
 
 // A sweepPart is a sequence of runs with the same arguments, from cursor to cursor.
@@ -26,7 +26,7 @@ type sweepPart struct {
 	script *script
 	queue  string
 	args   []string
-	pages  bool // there may be more than one run
+	pages  bool // it may need more than one run
 }
 
 // sweepLanes compares the next lanes with their jobs, and repairs what differs.

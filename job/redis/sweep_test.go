@@ -41,7 +41,7 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// TestManyQueues: no script looks through all of them, for which the server would do nothing else.
+// TestManyQueues: no script reads all queues, since the server would do nothing else for that time.
 func TestManyQueues(t *testing.T) {
 	const queues = 3000
 	server := ownServer(t)

@@ -21,9 +21,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/redis"
 )
 
-// TestTLS connects by TLS, to a server whose certificate the system does not know, and then does.
+// TestTLS connects by TLS to a server whose certificate the system does not trust, and then to one that it trusts.
 func TestTLS(t *testing.T) {
-	if url := os.Getenv(tlsURL); url != "" { // it is the process that knows the certificate
+	if url := os.Getenv(tlsURL); url != "" { // this is the process that trusts the certificate
 		insert(t, open(t, url), newJob(t, "k"))
 		return
 	}
@@ -44,7 +44,7 @@ func TestTLS(t *testing.T) {
 	if err := store.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("ping of a server that is not trusted: %v", err)
 	}
-	// The certificates of the system are read once in a process.
+	// A process reads the certificates of the system once, so another process is needed.
 	self := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTLS$")
 	self.Env = append(os.Environ(), tlsURL+"="+url, "SSL_CERT_FILE="+cert)
 	if out, err := self.CombinedOutput(); err != nil {
@@ -54,7 +54,7 @@ func TestTLS(t *testing.T) {
 
 const tlsURL = "MEANWHILE_TEST_REDIS_TLS"
 
-// makeCertificate makes one for 127.0.0.1, signed by itself.
+// makeCertificate makes a self-signed certificate for 127.0.0.1.
 func makeCertificate(t *testing.T, cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

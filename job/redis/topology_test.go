@@ -19,7 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 )
 
-// TestStoreOnCluster is the contract on a cluster of three.
+// TestStoreOnCluster tests the contract on a cluster of three nodes.
 func TestStoreOnCluster(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -31,7 +31,7 @@ func TestStoreOnCluster(t *testing.T) {
 	})
 }
 
-// TestJoinOnClusters is the contract on a store that is joined of some in two clusters, which lie on different nodes.
+// TestJoinOnClusters tests the contract on a joined store whose parts are on different nodes of two clusters.
 func TestJoinOnClusters(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestJoinOnClusters(t *testing.T) {
 	}, jobtest.OrderInParts, jobtest.CallsInParts, jobtest.UniqueInParts, jobtest.LimitsFirst, jobtest.ThrottleInParts, jobtest.SessionsInParts)
 }
 
-// startCluster starts a cluster of three for the time of a test, and returns the URL of two of them.
+// startCluster starts a cluster of three nodes for the duration of a test, and returns the URL of two of them.
 func startCluster(t *testing.T) string {
 	t.Helper()
 	cli := testenv.Program(t, "redis-cli")
@@ -50,7 +50,8 @@ func startCluster(t *testing.T) string {
 	var servers []*server
 	for range 3 {
 		s := newServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "15000")
-		// Ten thousand above its port, where it is by default, the system has its own.
+		// Set the port of the cluster bus: the default, ten thousand above the node's port, may be one that the system assigns by
+		// itself.
 		bus, err := harm.FreePort()
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +81,8 @@ func startCluster(t *testing.T) string {
 	return "redis+cluster://" + servers[0].address() + "," + servers[1].address()
 }
 
-// TestStoreBehindSentinel is the contract where Sentinels name the server; then that fails, and the store goes on with its replica.
+// TestStoreBehindSentinel tests the contract on a server that Sentinels name; then the server fails, and the store continues with
+// its replica.
 func TestStoreBehindSentinel(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -130,7 +132,7 @@ func TestStoreBehindSentinel(t *testing.T) {
 	}
 }
 
-// eventually waits until ok, for two minutes at most.
+// eventually waits until ok returns true, for two minutes at most.
 func eventually(t testing.TB, ok func() bool) {
 	t.Helper()
 	for begun := time.Now(); !ok(); {

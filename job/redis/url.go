@@ -43,7 +43,7 @@ func parseURL(address string) (*place, error) {
 	p.scheme = scheme
 	if at := strings.IndexByte(rest, '@'); at >= 0 {
 		user, password, _ := strings.Cut(rest[:at], ":")
-		p.user, _ = url.PathUnescape(user) // storeurl.Check has tried it
+		p.user, _ = url.PathUnescape(user) // storeurl.Check has unescaped it without an error
 		p.password, _ = url.PathUnescape(password)
 		rest = rest[at+1:]
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// waits wakes those that wait for jobs. What a script publishes is an event of its queue. One connection, made by the first caller of Wait, receives
-// for all.
+// waits wakes the callers of Wait. A message that a script publishes is an event of its queue. One connection, made by the first caller of Wait,
+// receives for all.
 type waits struct {
 	mu      sync.Mutex
 	events  wakeup.Events
@@ -21,7 +21,7 @@ type waits struct {
 	release func()       // gives the connection back
 }
 
-// noticed handles what a script published: the name of a queue, or "" for all queues.
+// noticed handles a published message: the name of a queue, or "" for all queues.
 func (w *waits) noticed(queue string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Store) listen(ctx context.Context) error {
 	client, release := made.Dedicate()
 	w.lost = client.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage:      func(m rueidis.PubSubMessage) { w.noticed(m.Message) },
-		OnSubscription: func(rueidis.PubSubSubscription) { w.noticed("") }, // what was published before is unknown
+		OnSubscription: func(rueidis.PubSubSubscription) { w.noticed("") }, // messages before this may have been missed
 	})
 	w.release = release
 	lost := w.lost
@@ -113,7 +113,7 @@ func (s *Store) listen(ctx context.Context) error {
 	return err
 }
 
-// unlisten gives back a connection that is lost.
+// unlisten releases a lost connection.
 func (s *Store) unlisten(lost <-chan error) {
 	w := &s.waits
 	w.mu.Lock()
@@ -128,7 +128,7 @@ func (s *Store) unlisten(lost <-chan error) {
 	}
 }
 
-// close ends all waiting.
+// close ends all waits.
 func (w *waits) close() {
 	w.mu.Lock()
 	lost, release := w.lost, w.release

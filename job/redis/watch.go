@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Watch returns the last tree of a running job, and asks its worker for more.
+// Watch returns the last tree of a running job, and makes its worker report more.
 func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
 	var tree job.Tree
 	err := s.call(ctx, fmt.Sprintf("watch job %v", id), func(ctx context.Context) error {

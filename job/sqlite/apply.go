@@ -29,7 +29,7 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (don
 }
 
 func (t *txn) apply(f job.Filter, action job.Action) (job.ActionResult, error) {
-	if err := t.writeCounts(); err != nil { // those of calls before it in the transaction: they say where to look
+	if err := t.writeCounts(); err != nil { // the counts of earlier calls in the transaction: they decide where to search
 		return job.ActionResult{}, err
 	}
 	ids, err := t.findIDs(f)
@@ -49,7 +49,7 @@ func (t *txn) apply(f job.Filter, action job.Action) (job.ActionResult, error) {
 	return a.done, nil
 }
 
-// An applying is an action while it is done to jobs, as many at once as a statement is made for.
+// An applying is an action that is applied to jobs: to as many at once as a statement has rows for.
 type applying struct {
 	*txn
 	action job.Action
@@ -95,7 +95,7 @@ func (a *applying) applyTo(ids [][]byte) error {
 	})
 }
 
-// census returns how many of some jobs are in each state, by class.
+// census returns how many of the jobs are in each state, by class.
 func (a *applying) census(sql string, ids []any) (map[int64]map[int64]int64, error) {
 	found := map[int64]map[int64]int64{}
 	err := a.each(sql, ids, func(v []driver.Value) error {
@@ -109,13 +109,14 @@ func (a *applying) census(sql string, ids []any) (map[int64]map[int64]int64, err
 	return found, err
 }
 
-// applyFrom does the action to those of some jobs that are in a state for it; numbers says how many they are, by class.
+// applyFrom applies the action to those of the jobs that are in a state that it applies to; numbers has how many they are, by
+// class.
 func (a *applying) applyFrom(state int64, numbers map[int64]int64, ids []any) error {
 	for _, n := range numbers {
 		a.done.Changed += int(n)
 	}
 	if state == queued || state == discarded {
-		for class := range numbers { // a job in order that goes away lets the next start
+		for class := range numbers { // when a job that runs in order is gone, the next may start
 			a.ended[class] = true
 		}
 	}
@@ -132,7 +133,7 @@ func (a *applying) applyFrom(state int64, numbers map[int64]int64, ids []any) er
 	return a.finish(state, numbers, ids)
 }
 
-// applyQueued does the action to jobs that stay queued.
+// applyQueued applies the action to jobs that stay queued.
 func (a *applying) applyQueued(numbers map[int64]int64, ids []any) error {
 	for from, n := range numbers {
 		name, err := a.className(from)
@@ -167,7 +168,7 @@ func (a *applying) applyQueued(numbers map[int64]int64, ids []any) error {
 	return a.run(applyQueued, ids, priority, runAt)
 }
 
-// retryKeyed makes those finished jobs queued that have a unique key and get it, the newest first whatever their states are, and takes the others out of
+// retryKeyed queues those finished jobs again that have a unique key and get it, the newest first in whatever state, and subtracts the others from
 // the numbers.
 func (a *applying) retryKeyed(found map[int64]map[int64]int64, ids []any) error {
 	if a.action.To != job.Queued {
@@ -208,7 +209,7 @@ func (a *applying) retryKeyed(found map[int64]map[int64]int64, ids []any) error 
 	return nil
 }
 
-// retriedAt is when jobs that are retried are due; null leaves the time and the attempts as they are.
+// retriedAt returns when retried jobs are due; null leaves the time and the attempts as they are.
 func (a *applying) retriedAt() any {
 	if a.action.Due {
 		return a.now
@@ -216,7 +217,7 @@ func (a *applying) retriedAt() any {
 	return nil
 }
 
-// retry makes finished jobs queued that have no unique key, and counts those that have.
+// retry queues finished jobs again that have no unique key, and counts those that have one.
 func (a *applying) retry(state int64, numbers map[int64]int64, ids []any) error {
 	for class, n := range numbers {
 		name, err := a.className(class)
@@ -247,7 +248,7 @@ func (a *applying) remove(state int64, numbers map[int64]int64, ids []any) error
 	return a.run(applyDelete, ids, state)
 }
 
-// finish makes queued jobs canceled or discarded.
+// finish cancels or discards queued jobs.
 func (a *applying) finish(state int64, numbers map[int64]int64, ids []any) error {
 	keyed, err := a.keyed(state, ids)
 	if err != nil {
@@ -277,7 +278,7 @@ type keyedJob struct {
 	until      int64 // when UniqueFor is over
 }
 
-// keyed returns those of some jobs that are in a state and have a unique key.
+// keyed returns those of the jobs that are in a state and have a unique key.
 func (a *applying) keyed(state int64, ids []any) (found []keyedJob, err error) {
 	err = applyKeyed.chunks(len(ids), func(sql string, from, size int) error {
 		return a.each(sql, append([]any{state}, ids[from:from+size]...), func(v []driver.Value) error {
@@ -288,7 +289,7 @@ func (a *applying) keyed(state int64, ids []any) (found []keyedJob, err error) {
 	return found, err
 }
 
-// run runs a statement for jobs, with what it needs before their IDs.
+// run runs a statement for jobs, with args before their IDs.
 func (a *applying) run(m *many, ids []any, args ...any) error {
 	return m.chunks(len(ids), func(sql string, from, size int) error {
 		_, err := a.exec(sql, append(args[:len(args):len(args)], ids[from:from+size]...)...)

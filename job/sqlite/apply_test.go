@@ -14,7 +14,7 @@ func (r *recorder) exec(query string, args ...any) (int64, error) {
 	return r.session.exec(query, args...)
 }
 
-// TestApplyReadsNoJobs: an action is done to dozens of jobs at once, without their args.
+// TestApplyReadsNoJobs: an action is applied to dozens of jobs at once, without reading their args.
 func TestApplyReadsNoJobs(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"))
 	if err != nil {

@@ -41,7 +41,7 @@ var benchClaim = job.Claim{
 	Worker: "host-4711-abcdef", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: benchBatch}}, Limit: benchBatch, Lease: 30 * time.Second,
 }
 
-// drain claims and completes until nothing is due, and returns how many jobs there were.
+// drain claims and completes jobs until none is due, and returns how many there were.
 func drain(ctx context.Context, s job.Store) (int, error) {
 	for n := 0; ; {
 		got, err := s.Claim(ctx, benchClaim)
@@ -58,7 +58,7 @@ func drain(ctx context.Context, s job.Store) (int, error) {
 	}
 }
 
-// perSecond reports a rate: each op of a benchmark here is a job.
+// perSecond reports jobs per second: each iteration of these benchmarks is one job.
 func perSecond(b *testing.B) { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s") }
 
 func BenchmarkInsert(b *testing.B) {
@@ -69,10 +69,10 @@ func BenchmarkInsert(b *testing.B) {
 	perSecond(b)
 }
 
-// BenchmarkInsertOne is 16 callers, each of which waits until its job is durable before it goes on.
+// BenchmarkInsertOne has 16 callers, each of which inserts one job after the other and waits until it is durable.
 func BenchmarkInsertOne(b *testing.B) {
 	s := open(b, file(b))
-	b.SetParallelism(8) // times GOMAXPROCS, which is 2 where this is compared
+	b.SetParallelism(8) // times GOMAXPROCS, which is 2 on the machine where results are compared
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			j, err := job.New("bench", json.RawMessage(`{"id":12345}`))
@@ -103,7 +103,7 @@ func drainAll(b *testing.B, s job.Store, want int) {
 	}
 }
 
-// BenchmarkLatency is from before the insertion of a job until a worker that waits has claimed it.
+// BenchmarkLatency measures the time from before the insert of a job until a waiting worker has claimed it.
 func BenchmarkLatency(b *testing.B) {
 	s := open(b, file(b))
 	claimed := make(chan job.ID)
@@ -138,8 +138,8 @@ func BenchmarkLatency(b *testing.B) {
 	}
 }
 
-// BenchmarkBeside inserts and drains in an empty file and in one that holds a million other jobs, by turns, so that what
-// else the machine does weighs on both. It reports how much longer the second takes.
+// BenchmarkBeside inserts and drains in an empty file and in one that holds a million other jobs, in turns, so that other load on
+// the machine affects both alike. It reports how much longer the second takes.
 func BenchmarkBeside(b *testing.B) {
 	const many = 1_000_000
 	for _, beside := range []struct {
@@ -179,7 +179,7 @@ func BenchmarkBeside(b *testing.B) {
 	}
 }
 
-// BenchmarkLimitedClaimSettle is BenchmarkClaimSettle of jobs with limit keys, of which limits hold none back for long.
+// BenchmarkLimitedClaimSettle is BenchmarkClaimSettle for jobs with limit keys, whose limits hold back no job for long.
 func BenchmarkLimitedClaimSettle(b *testing.B) {
 	free := job.KeyLimits{Running: job.MaxLimit}
 	for _, bench := range []struct {

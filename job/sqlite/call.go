@@ -10,35 +10,35 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A call is something to write. run may be called again, with another transaction, when the first was rolled back.
+// A call is a write to the database. run may be called again, in another transaction, when the first one was rolled back.
 type call struct {
 	run func(t *txn) error
-	// jobs are all that run inserts, if that is all it does: those of several calls are inserted together, which sets ids of each.
+	// jobs are all jobs that run inserts, if it does nothing else: the jobs of several calls are inserted together, which sets the
+	// ids of each.
 	jobs []*job.Job
 	ids  []job.ID
-	// alone is for what cannot be called again: it has a transaction of its own.
+	// alone means that run cannot be called again: the call has a transaction of its own.
 	alone bool
-	// unsynced is for what may be forgotten when the machine loses power: it need not wait for the disk.
+	// unsynced means that the write may be lost when the machine loses power: the call does not wait for the disk.
 	unsynced bool
 
-	// taken is set by whoever comes first: the caller when it gives up, or the flush, which then closes done after it has
-	// set err. So a caller never returns while run is using what is its.
+	// taken is set by whichever comes first: the caller when it gives up, or the flush, which then sets err and closes done. So a
+	// caller never returns while run uses its variables.
 	taken atomic.Bool
 	done  chan struct{}
 	err   error
 }
 
-// errUnwritten is what the other calls get when one panics in a transaction.
+// errUnwritten is the error of the other calls in a transaction when one of them panics.
 var errUnwritten = errors.New("another call that was written at the same time panicked")
 
-// write runs a call in a transaction that is on disk when write returns nil. After an error, what run has set is not to be
-// used.
+// write runs a call in a transaction that is on disk when write returns nil. After an error, the results that run has set are
+// invalid.
 func (s *Store) write(ctx context.Context, what string, run func(t *txn) error) error {
 	return s.submit(ctx, what, &call{run: run})
 }
 
-// writeUnsynced is write for what is safe from the death of the process when it returns, but not from a loss of power: then
-// it may not have happened.
+// writeUnsynced is write for data that survives a crash of the process, but may be lost when the machine loses power.
 func (s *Store) writeUnsynced(ctx context.Context, what string, run func(t *txn) error) error {
 	return s.submit(ctx, what, &call{run: run, unsynced: true})
 }
@@ -56,7 +56,7 @@ func (s *Store) submit(ctx context.Context, what string, c *call) error {
 	return s.explain(what, err)
 }
 
-// flush is given calls that came at the same time.
+// flush writes calls that arrived at the same time.
 func (s *Store) flush(_ context.Context, calls []*call) ([]struct{}, error) {
 	var wanted []*call
 	for _, c := range calls {
@@ -86,7 +86,7 @@ func (s *Store) flush(_ context.Context, calls []*call) ([]struct{}, error) {
 	return make([]struct{}, len(calls)), nil
 }
 
-// writeTogether writes calls in one transaction. It returns those that are to be tried singly: all of them when one failed.
+// writeTogether writes calls in one transaction. It returns the calls to retry one by one: all of them if one failed.
 func (s *Store) writeTogether(calls []*call) []*call {
 	if len(calls) < 2 {
 		return calls
@@ -123,7 +123,7 @@ func (s *Store) writeSingly(calls []*call) {
 			c.err = s.transact(!c.unsynced, c.run)
 		}
 		if code(c.err) == codeBusy {
-			// A lock that was not given to one is not waited for again on behalf of each.
+			// After one call has waited for the lock in vain, the others do not wait for it again.
 			for _, other := range calls[i:] {
 				other.err = c.err
 			}

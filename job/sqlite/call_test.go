@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestSynced: what is acknowledged as durable is synced, also when it is written with what is not.
+// TestSynced: a write that is acknowledged as durable is synced, even if it shares a transaction with an unsynced one.
 func TestSynced(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"))
 	if err != nil {
@@ -68,7 +68,7 @@ func TestSynced(t *testing.T) {
 	}
 }
 
-// A waitedFor context says when somebody waits for its end: a call does while it is queued behind others.
+// A waitedFor context signals when somebody waits for its end, as a call does while it is queued behind others.
 type waitedFor struct {
 	context.Context
 	once  sync.Once
@@ -104,7 +104,7 @@ func TestGiveUpWhileOthersWrite(t *testing.T) {
 			_, err := s.Insert(ctx, patient)
 			return err
 		})
-		for s.writerMu.TryLock() { // until the patient one writes
+		for s.writerMu.TryLock() { // until the patient call is writing
 			s.writerMu.Unlock()
 			runtime.Gosched()
 		}
@@ -114,7 +114,7 @@ func TestGiveUpWhileOthersWrite(t *testing.T) {
 		for range 50 {
 			impatient, queued := newJob(), &waitedFor{Context: gaveUp, waits: make(chan struct{})}
 			waits = append(waits, meanwhile.Go(ctx, func(ctx context.Context) error {
-				defer queued.Done() // also when it did not wait
+				defer queued.Done() // also if the call did not wait
 				if _, err := s.Insert(queued, impatient); !errors.Is(err, context.Canceled) {
 					t.Errorf("an impatient call returned %v, want context.Canceled", err)
 				}

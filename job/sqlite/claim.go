@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Claim takes due jobs for a worker.
+// Claim claims due jobs for a worker.
 func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	var claimed job.Claimed
 	var taken []stored
@@ -29,7 +29,7 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	return claimed, nil
 }
 
-// InsertAndClaim stores new jobs, and takes due jobs for a worker, in one transaction that is on disk when it returns.
+// InsertAndClaim stores new jobs, and claims due jobs for a worker, in one transaction that is on disk when it returns.
 func (s *Store) InsertAndClaim(ctx context.Context, jobs []*job.Job, c job.Claim) (ids []job.ID, claimed job.Claimed, err error) {
 	var taken []stored
 	err = s.write(ctx, "insert and claim jobs", func(t *txn) (err error) {
@@ -45,14 +45,14 @@ func (s *Store) InsertAndClaim(ctx context.Context, jobs []*job.Job, c job.Claim
 	return ids, claimed, nil
 }
 
-// A claimQueue is a queue that jobs are claimed from.
+// A claimQueue is a queue to claim jobs from.
 type claimQueue struct {
 	id         int64
 	name       string
-	left       int            // of its limit
+	left       int            // of the queue's limit in this claim
 	priorities []int64        // of its queued jobs, the highest first
-	classes    any            // to take, as JSON; nil for all
-	lanes      *job.LaneQueue // nil where it has neither limits nor jobs with limit keys
+	classes    any            // the classes to claim from, as JSON; nil for all
+	lanes      *job.LaneQueue // nil if it has neither limits nor jobs with limit keys
 }
 
 func (t *txn) claim(c job.Claim) (job.Claimed, []stored, error) {
@@ -113,7 +113,7 @@ func (t *txn) claim(c job.Claim) (job.Claimed, []stored, error) {
 	return claimed, taken, nil
 }
 
-// claimExpired takes up to n jobs of a queue whose leases have run out.
+// claimExpired claims up to n jobs of a queue whose leases have expired.
 func (t *txn) claimExpired(c job.Claim, q *claimQueue, n int, claimed *job.Claimed) ([]stored, error) {
 	if n <= 0 {
 		return nil, nil
@@ -133,7 +133,7 @@ func (t *txn) claimExpired(c job.Claim, q *claimQueue, n int, claimed *job.Claim
 	return found, t.holdExpired(c, found)
 }
 
-// claimDue takes up to n due jobs of a queue without lanes.
+// claimDue claims up to n due jobs of a queue without lanes.
 func (t *txn) claimDue(c job.Claim, q *claimQueue, n int) ([]stored, error) {
 	var err error
 	if q.priorities, err = t.priorities(q.id); err != nil {
@@ -153,7 +153,7 @@ func (t *txn) claimDue(c job.Claim, q *claimQueue, n int) ([]stored, error) {
 	return due, t.holdDue(c, due)
 }
 
-// claimQueues returns those of the queues that are there and not paused, each once.
+// claimQueues returns those of the queues that exist and are not paused, each once.
 func (t *txn) claimQueues(c job.Claim) ([]claimQueue, error) {
 	queues := make([]claimQueue, 0, len(c.Queues))
 	for _, q := range c.Queues {
@@ -183,7 +183,7 @@ func (t *txn) claimQueues(c job.Claim) ([]claimQueue, error) {
 	return queues, nil
 }
 
-// claimClasses returns which classes of a queue have one of the kinds, as JSON, and nil when all have.
+// claimClasses returns the classes of a queue whose kind is one of the given kinds, as JSON, or nil if all classes are.
 func (t *txn) claimClasses(queue int64, kinds []string) (any, error) {
 	if kinds == nil {
 		return nil, nil
@@ -206,7 +206,7 @@ func (t *txn) claimClasses(queue int64, kinds []string) (any, error) {
 	return jsonOf(wanted), nil
 }
 
-// priorities returns which priorities the queued jobs of a queue have. It costs one look for each.
+// priorities returns the priorities of the queued jobs of a queue. It runs one query for each.
 func (t *txn) priorities(queue int64) ([]int64, error) {
 	var found []int64
 	for below := int64(job.HighestPriority + 1); ; below = found[len(found)-1] {
@@ -218,7 +218,7 @@ func (t *txn) priorities(queue int64) ([]int64, error) {
 	}
 }
 
-// nextDue returns how long from now the first job that is not due yet becomes so, zero when there is none.
+// nextDue returns the time until the first job that is not due yet becomes due, or zero if there is none.
 func (t *txn) nextDue(q *claimQueue) (time.Duration, error) {
 	first := int64(0)
 	for _, p := range q.priorities {
@@ -236,8 +236,8 @@ func (t *txn) nextDue(q *claimQueue) (time.Duration, error) {
 	return time.Duration(first-t.now) * time.Microsecond, nil
 }
 
-// scanDue reads the columns of claim_due, which has only what may differ among jobs that wait with one priority. The names
-// of the last class are kept, since the next is likely the same.
+// scanDue reads the columns of claim_due, which returns only those that may differ among waiting jobs of one priority. The names
+// of the last class are kept, since the next job usually has the same.
 func scanDue(priority int64) scanner {
 	var name className
 	last := int64(0)
@@ -276,10 +276,10 @@ func scanDue(priority int64) scanner {
 	}
 }
 
-// usualAttempts are the most attempts of a job whose columns do not say them.
+// usualAttempts is the maximum of attempts that claim_due returns as null.
 const usualAttempts = 20
 
-// scanCounts reads what the columns of a due job say of one that was claimed before, or holds its unique key for a time.
+// scanCounts reads the text of counts of a due job that was claimed before, or that holds its unique key for a time.
 func scanCounts(j *job.Job, text string) error {
 	uniqueFor := int64(0)
 	if _, err := fmt.Sscanf(text, "%d %d %d %d", &j.Attempt, &j.Uncounted, &j.Crashed, &uniqueFor); err != nil {
@@ -296,7 +296,7 @@ var (
 	claimTakeExpired = repeated("claim_take_expired")
 )
 
-// holdDue makes queued jobs those of the worker.
+// holdDue assigns queued jobs to the worker.
 func (t *txn) holdDue(c job.Claim, jobs []stored) error {
 	for _, j := range jobs {
 		t.count(j.class, queued, -1)
@@ -314,7 +314,7 @@ func (t *txn) holdDue(c job.Claim, jobs []stored) error {
 	}, func(seqs []int64) error { return t.claimRows(c, claimTake, seqs) })
 }
 
-// holdExpired makes running jobs those of another worker.
+// holdExpired assigns running jobs to another worker.
 func (t *txn) holdExpired(c job.Claim, jobs []stored) error {
 	started := timeOf(t.now)
 	seqs := make([]int64, len(jobs))
@@ -325,13 +325,13 @@ func (t *txn) holdExpired(c job.Claim, jobs []stored) error {
 	return t.claimRows(c, claimTakeExpired, seqs)
 }
 
-// hold makes a job that of a worker, as the statements of a claim do.
+// hold assigns a job to a worker, as the statements of a claim do.
 func (j stored) hold(worker string, started time.Time) {
 	j.State, j.Started, j.Worker = job.Running, started, worker
 	j.Attempt++
 }
 
-// claimRows runs a statement of a claim for each of several rows.
+// claimRows runs a statement of a claim for several rows.
 func (t *txn) claimRows(c job.Claim, take *many, seqs []int64) error {
 	return take.chunks(len(seqs), func(sql string, from, size int) error {
 		args := append(make([]any, 0, 4+size), t.now, c.Worker, int64(c.Session), c.Call)

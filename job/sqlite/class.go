@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// A class is what jobs of one queue and kind have in common. Jobs have its number instead of the names.
+// A class is a queue and a kind. Jobs have its number instead of the names.
 type class struct{ id, queue int64 }
 
 type className struct{ queue, kind string }
 
-// classes are those that are known to be in the file.
+// classes are the classes that are known to be in the file.
 type classes struct {
 	mu     sync.RWMutex
 	byName map[className]class
@@ -54,7 +54,7 @@ func (c *classes) name(id int64) (className, bool) {
 	return name, ok
 }
 
-// class returns the class of a queue and a kind, which is made when it is new.
+// class returns the class of a queue and a kind, and creates it if it is new.
 func (t *txn) class(queue, kind string) (class, error) {
 	name := className{queue, kind}
 	if found, ok := t.fresh[name]; ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// SendCommand leaves a command for a worker.
+// SendCommand stores a command for a worker.
 func (s *Store) SendCommand(ctx context.Context, worker string, o job.Command) error {
 	what := "command to worker " + worker
 	word, err := json.Marshal(o)

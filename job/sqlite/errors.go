@@ -19,7 +19,7 @@ const (
 	codeNotADB     = 26
 )
 
-// code returns the primary result code of an error, 0 when it is not of SQLite.
+// code returns the primary result code of an error, or 0 if it is not an error of SQLite.
 func code(err error) int {
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return e.Code() & 0xff
@@ -27,7 +27,7 @@ func code(err error) int {
 	return 0
 }
 
-// explain puts into words what a result code means for the file.
+// explain returns an error that describes what a result code means for the file.
 func (s *Store) explain(what string, err error) error {
 	if err == nil {
 		return nil

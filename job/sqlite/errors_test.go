@@ -120,6 +120,6 @@ func TestBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Insert(t.Context(), newJob(t)); err != nil {
-		t.Errorf("after the lock was given back: %v", err)
+		t.Errorf("after the lock was released: %v", err)
 	}
 }

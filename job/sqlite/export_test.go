@@ -2,7 +2,7 @@ package sqlite
 
 import "github.com/meanwhile-go/meanwhile/internal/lanes"
 
-// ForgetLane has the store forget what it knows of a lane of any queue.
+// ForgetLane makes the store forget its cache of a lane in all queues.
 func (s *Store) ForgetLane(key string) {
 	s.writerMu.Lock()
 	defer s.writerMu.Unlock()
@@ -11,10 +11,10 @@ func (s *Store) ForgetLane(key string) {
 	}
 }
 
-// MostKnown is how many lanes of a queue a process knows whose jobs may start.
+// MostKnown is how many lanes of a queue, whose jobs may start, a process caches.
 const MostKnown = lanes.MostKnown
 
-// KnownLanes returns how many lanes the store knows.
+// KnownLanes returns how many lanes the store caches.
 func (s *Store) KnownLanes() (n int) {
 	s.writerMu.Lock()
 	defer s.writerMu.Unlock()

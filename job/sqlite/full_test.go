@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// fill inserts until there is no room, and returns what was stored.
+// fill inserts jobs until the file system is full, and returns the stored ones.
 func fill(t *testing.T, s *sqlite.Store) map[job.ID]bool {
 	t.Helper()
 	stored := map[job.ID]bool{}
@@ -39,7 +39,7 @@ func fill(t *testing.T, s *sqlite.Store) map[job.ID]bool {
 	return nil
 }
 
-// checkStored tests that exactly these jobs are there, and that work goes on when some of them have made room.
+// checkStored tests that exactly these jobs are stored, and that the store works again after some of them have been deleted.
 func checkStored(t *testing.T, s *sqlite.Store, stored map[job.ID]bool) {
 	t.Helper()
 	var some []job.ID
@@ -48,7 +48,7 @@ func checkStored(t *testing.T, s *sqlite.Store, stored map[job.ID]bool) {
 			t.Fatal(err)
 		}
 		if !stored[j.ID] {
-			t.Errorf("%v is there, which could not be stored", j.ID)
+			t.Errorf("job %v is stored, although its insert failed", j.ID)
 		}
 		delete(stored, j.ID)
 		some = append(some, j.ID)

@@ -7,22 +7,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A holding is what this process knows of a job that it has claimed and that cannot change while it is held. With it a job
-// is settled without reading it first, and by the number of its row,
-// which is never given to another.
+// A holding is what this process caches of a job that it has claimed: fields that cannot change while it holds the job. With them
+// a job is settled without reading it first, by the number of its row, which is never reused.
 type holding struct {
 	id         job.ID
 	seq, class int64
 	attempt    int
 	limitKey   string
-	key        string // unique
+	key        string // the unique key
 	until      int64  // when the key is free at the earliest
 }
 
-// mostHeld bounds how many holdings are kept: those of jobs that are never settled would else stay.
+// mostHeld bounds how many holdings are kept: otherwise those of jobs that are never settled would stay.
 const mostHeld = 1 << 16
 
-// errStale is for a job that somebody else has taken: the call is made again without the holdings.
+// errStale means that another session has claimed a job: the call is repeated without the holdings.
 var errStale = errors.New("a job that is settled is not held any more")
 
 type holdings struct {
@@ -41,7 +40,7 @@ func (h *holdings) add(jobs []stored) {
 	}
 }
 
-// find returns the holdings of jobs, a seq of zero for those that are not known.
+// find returns the holdings of jobs. Unknown ones have a seq of zero.
 func (h *holdings) find(outcomes []job.Outcome) []holding {
 	found := make([]holding, len(outcomes))
 	h.mu.Lock()
@@ -55,7 +54,7 @@ func (h *holdings) find(outcomes []job.Outcome) []holding {
 	return found
 }
 
-// drop forgets jobs that were settled, but for those that go on running.
+// drop forgets the holdings of settled jobs, except for jobs that continue to run.
 func (h *holdings) drop(outcomes []job.Outcome) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

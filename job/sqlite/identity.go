@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// An identity is which file a store has open. SQLite keeps the file that it opened, whatever becomes of its name: what is
-// written after the name has gone, or leads to another file, nobody finds again.
+// An identity tells which file a store has open. SQLite keeps the file that it opened open, even if the file is deleted, moved or
+// replaced: then data that is written to it cannot be found again.
 type identity struct {
-	path string // absolute, since the program may change its folder
+	path string // absolute, since the program may change its working directory
 	file fs.FileInfo
 }
 
-// identify notes the file that the path leads to now.
+// identify returns the identity of the file that is at the path now.
 func identify(path string) (identity, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -25,8 +25,8 @@ func identify(path string) (identity, error) {
 	return identity{path, file}, err
 }
 
-// check returns an error when the path does not lead to the file any more. It costs one stat of about two microseconds, far less
-// than a transaction. Other errors of stat tell nothing about the file, which is open.
+// check returns an error if the path no longer leads to the file. It costs one stat of about two microseconds, far less than a
+// transaction. Other errors of stat say nothing about the open file, and are ignored.
 func (i identity) check() error {
 	now, err := os.Stat(i.path)
 	switch {

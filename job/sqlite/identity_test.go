@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestFileGone: what would be written to a file that nobody finds again is refused, and accepted again when it is back.
+// TestFileGone: writes to a file that is deleted, moved or replaced are refused, and accepted again when the file is back.
 func TestFileGone(t *testing.T) {
 	remove := func(path string) error { return os.Remove(path) }
 	move := func(path string) error { return os.Rename(path, path+".old") }
@@ -68,7 +68,7 @@ func TestFileGone(t *testing.T) {
 	}
 }
 
-// TestFileGoneByFolder: a program that changes its folder has not lost the file of a relative path.
+// TestFileGoneByFolder: a program that changes its working directory does not lose the file of a relative path.
 func TestFileGoneByFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := open(t, "jobs.db")
@@ -76,7 +76,7 @@ func TestFileGoneByFolder(t *testing.T) {
 	insert(t, s, []*job.Job{newJob(t)})
 }
 
-// TestFileGoneUnderAWorker: the health of a worker says so.
+// TestFileGoneUnderAWorker: the health of a worker reports that the file is gone.
 func TestFileGoneUnderAWorker(t *testing.T) {
 	path := migrated(t)
 	s := open(t, path)
@@ -113,7 +113,7 @@ func TestFileGoneUnderAWorker(t *testing.T) {
 			}
 		}
 		if trouble := w.Health().Trouble; !strings.Contains(trouble, "was deleted or moved while it was open") {
-			t.Errorf("the health of the worker says %q", trouble)
+			t.Errorf("the health of the worker is %q", trouble)
 		}
 		worker.Cancel(nil)
 		return nil

@@ -24,7 +24,7 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) 
 	return c.ids, nil
 }
 
-// insertTogether inserts the jobs of those calls that insert, by as few statements as if one had.
+// insertTogether inserts the jobs of all calls that only insert, with as few statements as for one call.
 func (t *txn) insertTogether(calls []*call) error {
 	var all []*job.Job
 	for _, c := range calls {
@@ -46,9 +46,9 @@ func (t *txn) insertTogether(calls []*call) error {
 
 var insertRows = repeated("insert")
 
-const insertArgs = 11 // of each row
+const insertArgs = 11 // per row
 
-// insert stores jobs and returns, for each, the ID of the one that is stored.
+// insert stores jobs and returns, for each, the ID of the stored job: its own, or that of the holder of its key.
 func (t *txn) insert(jobs []*job.Job) ([]job.ID, error) {
 	ids := make([]job.ID, len(jobs))
 	fresh := make([]*job.Job, 0, len(jobs))
@@ -102,7 +102,7 @@ func uniqueFor(j *job.Job) any {
 	return j.UniqueFor.Microseconds()
 }
 
-// explainInsert says it when an ID is taken.
+// explainInsert describes the error of an ID that exists already.
 func explainInsert(err error) error {
 	if code(err) == codeConstraint {
 		return fmt.Errorf("a job with one of the IDs is there already: %w", err)

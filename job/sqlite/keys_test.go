@@ -11,10 +11,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// keyVersion is the last version of the schema in which a colon stands between the kind and the unique key.
+// keyVersion is the last version of the schema that has a colon between the kind and the unique key.
 const keyVersion = 2
 
-// keys returns who holds which key, by what is in the file.
+// keys returns which job holds which key, read from the file.
 func keys(t *testing.T, s *sqlite.Store) []string {
 	t.Helper()
 	rows, err := s.DB().QueryContext(t.Context(), "select key || ' ' || lower(hex(job)) from meanwhile_key order by 1")
@@ -45,7 +45,7 @@ func keyed(t *testing.T, kind, key string, opts ...job.EnqueueOption) *job.Job {
 	return j
 }
 
-// insertKeyed stores jobs none of whose keys is held.
+// insertKeyed stores jobs, none of whose keys is held.
 func insertKeyed(t *testing.T, s *sqlite.Store, jobs ...*job.Job) {
 	t.Helper()
 	ids, err := s.Insert(t.Context(), jobs...)
@@ -59,7 +59,8 @@ func insertKeyed(t *testing.T, s *sqlite.Store, jobs ...*job.Job) {
 	}
 }
 
-// TestMigrateUniqueKeys leads keys from the old form to the new one: whoever held one holds it still, and no other.
+// TestMigrateUniqueKeys migrates keys from the old form to the new one: each job that held a key still holds it, and no other
+// key.
 func TestMigrateUniqueKeys(t *testing.T) {
 	ctx, path := t.Context(), file(t)
 	s := open(t, path)
@@ -113,7 +114,7 @@ func TestMigrateUniqueKeys(t *testing.T) {
 		{"mail", "x", nil},
 		{"done", "k", done},
 		{"p:q", "k", pruned},
-		{"p", "q:k", pruned}, // its kind is not known any more
+		{"p", "q:k", pruned}, // the kind is no longer known
 		{"free", "k", nil},
 	} {
 		j := keyed(t, test.kind, test.key)
@@ -136,7 +137,7 @@ func TestMigrateUniqueKeys(t *testing.T) {
 	checkIntegrity(t, s)
 }
 
-// TestMigrateUniqueKeysDown: of two keys that are one in the old form one stays.
+// TestMigrateUniqueKeysDown: if two keys are the same in the old form, one of them stays.
 func TestMigrateUniqueKeysDown(t *testing.T) {
 	s := open(t, migrated(t))
 	a, b := keyed(t, "a", "b:c"), keyed(t, "a:b", "c")

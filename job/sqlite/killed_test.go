@@ -17,7 +17,8 @@ import (
 
 const writerFile = "MEANWHILE_TEST_SQLITE_FILE"
 
-// TestWriter is the process that is killed: it inserts, claims and settles for ever, and says what it was told is stored.
+// TestWriter is the process that is killed: it inserts, claims and settles without end, and prints the jobs whose storage was
+// acknowledged.
 func TestWriter(t *testing.T) {
 	path := os.Getenv(writerFile)
 	if path == "" {
@@ -51,7 +52,7 @@ func TestKilled(t *testing.T) {
 	for range 3 {
 		var mu sync.Mutex
 		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
-			for range 2 { // processes at once
+			for range 2 { // concurrent processes
 				meanwhile.Go(ctx, func(ctx context.Context) error {
 					ids, err := killWriter(ctx, path)
 					mu.Lock()
@@ -91,7 +92,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d jobs were acknowledged", len(stored))
 }
 
-// killWriter lets a process write for a while, kills it, and returns the jobs of which it said that they are stored.
+// killWriter runs a writing process for a while, kills it, and returns the jobs that it printed as stored.
 func killWriter(ctx context.Context, path string) ([]job.ID, error) {
 	c := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestWriter$")
 	c.Env = append(os.Environ(), writerFile+"="+path)
@@ -107,7 +108,7 @@ func killWriter(ctx context.Context, path string) ([]job.ID, error) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		id, err := job.ParseID(lines.Text())
 		if err != nil {
-			continue // cut off by the kill, or not from the test
+			continue // cut off by the kill, or not printed by the test
 		}
 		if ids = append(ids, id); len(ids) == 300 {
 			if err := c.Process.Kill(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostExpired bounds how many lanes a claim deletes that say nothing any more.
+// mostExpired bounds how many lanes without any state a claim deletes.
 const mostExpired = 2000
 
 // A claiming is a claim from a queue with lanes. It implements lanes.Rows.
@@ -15,12 +15,12 @@ type claiming struct {
 	*txn
 	c       job.Claim
 	q       *claimQueue
-	kept    bool     // rates or throttling say something of lanes of the queue
-	drained []string // keys of which jobs were taken, and none is left
+	kept    bool     // some lanes of the queue have the state of rates or throttling
+	drained []string // keys whose waiting jobs were all claimed
 	taken   []stored
 }
 
-// claimLanes takes up to n due jobs of a queue with lanes, and returns when to claim again.
+// claimLanes claims up to n due jobs of a queue with lanes, and returns when to claim again.
 func (t *txn) claimLanes(c job.Claim, q *claimQueue, n int) ([]stored, time.Duration, error) {
 	cl := &claiming{txn: t, c: c, q: q}
 	if q.lanes.Limits.EachKey.InOrder {
@@ -59,7 +59,7 @@ func (t *txn) claimLanes(c job.Claim, q *claimQueue, n int) ([]stored, time.Dura
 	return cl.taken, claim.Next(), cl.end(claim)
 }
 
-// end writes what the claim has kept until now.
+// end writes the changes that the claim has kept in memory until now.
 func (cl *claiming) end(claim *lanes.Claim) error {
 	if err := cl.cleanAll(); err != nil {
 		return err

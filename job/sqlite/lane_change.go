@@ -8,13 +8,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/lanes"
 )
 
-// mostChanges is how many changes of lanes the file has: a process that has seen none of them reads all lanes again.
+// mostChanges is how many changes of lanes the file keeps: a process that has missed more reads all lanes again.
 const mostChanges = 10_000
 
-// errGap is for changes that are missing.
+// errGap means that changes are missing.
 var errGap = errors.New("changes of lanes are missing")
 
-// knownQueue returns what is known of the lanes of a queue, with all that has changed until now.
+// knownQueue returns the cache of the lanes of a queue, with all changes until now applied.
 func (t *txn) knownQueue(queue int64) (*lanes.Queue, error) {
 	m := &t.store.lanes
 	m.use(t)
@@ -34,7 +34,7 @@ func (t *txn) knownQueue(queue int64) (*lanes.Queue, error) {
 	return q, nil
 }
 
-// readChanges notes what has changed in the lanes that are known.
+// readChanges applies new changes to the cache.
 func (t *txn) readChanges(m *laneMemory) error {
 	row, err := one(t, statement("lane_last"))
 	if err != nil {
@@ -67,7 +67,7 @@ func (t *txn) readChanges(m *laneMemory) error {
 	return nil
 }
 
-// note applies a change to what is known, see the table meanwhile_change.
+// note applies one change to the cache, see the table meanwhile_change.
 func (m *laneMemory) note(queue int64, key, priority driver.Value, runAt int64) {
 	q, known := m.queues[queue], true
 	switch p := int(integer(priority)); {
@@ -78,7 +78,7 @@ func (m *laneMemory) note(queue int64, key, priority driver.Value, runAt int64) 
 		known = q.Change(text(key))
 	case p < 0:
 		var keys []string
-		if err := json.Unmarshal([]byte(text(key)), &keys); err == nil { // as leaveTurns writes it
+		if err := json.Unmarshal([]byte(text(key)), &keys); err == nil { // the format that leaveTurns writes
 			q.Turned(keys, p)
 		}
 	case p == 0:
@@ -87,13 +87,13 @@ func (m *laneMemory) note(queue int64, key, priority driver.Value, runAt int64) 
 		known = q.Added(text(key), p, runAt)
 	}
 	if !known {
-		q.Renew() // to search for its lanes costs less
+		q.Renew() // the background search for its lanes costs less
 	}
 }
 
 var laneEnded = repeated("lane_ended")
 
-// markEnded notes that jobs of lanes have ended, where others may wait for that.
+// markEnded writes that jobs of lanes have ended, if others of the queue may wait for that.
 func (t *txn) markEnded(queue int64, keys []string) error {
 	row, err := one(t, statement("lane_is_at_capacity"), queue)
 	if err != nil || integer(row[0]) == 0 {
@@ -110,13 +110,14 @@ func (t *txn) markEnded(queue int64, keys []string) error {
 	})
 }
 
-// mark has every process look at a lane again, or at all of a queue where key is nil.
+// mark makes every process read a lane again, or all lanes of the queue if key is nil.
 func (t *txn) mark(queue int64, key any) error {
 	_, err := t.exec(statement("lane_mark"), queue, key)
 	return err
 }
 
-// leaveTurns has other processes note what a claim has made of turns. What it writes right after what is known is not read again.
+// leaveTurns writes the turns that a claim has changed, for other processes. If its change is the one right after those in the
+// cache, this process does not read it again.
 func (t *txn) leaveTurns(queue int64, claim *lanes.Claim) error {
 	return claim.Turns(func(keys []string, mark int) error {
 		text, err := json.Marshal(keys)
@@ -132,7 +133,7 @@ func (t *txn) leaveTurns(queue int64, claim *lanes.Claim) error {
 	})
 }
 
-// pruneChanges keeps the last changes alone.
+// pruneChanges deletes all but the last changes.
 func (t *txn) pruneChanges() error {
 	_, err := t.exec(statement("lane_changes_prune"), int64(mostChanges))
 	return err

@@ -10,7 +10,7 @@ import (
 
 var laneCleanAll = repeated("lane_clean_all")
 
-// errEnough ends the reading of rows.
+// errEnough stops the reading of rows.
 var errEnough = errors.New("enough rows")
 
 func scanHead(v []driver.Value) lanes.Head {
@@ -36,7 +36,7 @@ func (cl *claiming) Heads(of []lanes.HeadsOf, n int) (found [][]lanes.Head, err 
 	return found, nil
 }
 
-// More returns due jobs of lanes behind others.
+// More returns due jobs of lanes that come after given ones.
 func (cl *claiming) More(of []lanes.MoreOf) (found [][]lanes.Head, err error) {
 	found = make([][]lanes.Head, len(of))
 	for i, l := range of {
@@ -47,7 +47,8 @@ func (cl *claiming) More(of []lanes.MoreOf) (found [][]lanes.Head, err error) {
 	return found, nil
 }
 
-// Load returns the next lanes for the background search. It stops behind one that has more jobs than are read of a lane: they are passed over.
+// Load returns the next lanes for the background search. It stops after a lane that has more jobs than are read of a lane: the rest is
+// skipped.
 func (cl *claiming) Load(after string, n, rowsOfLane int) (found []lanes.Loaded, err error) {
 	err = cl.each(statement("lane_load"), []any{cl.q.id, after, int64(n * rowsOfLane)}, func(v []driver.Value) error {
 		key := text(v[0])
@@ -69,7 +70,7 @@ func (cl *claiming) Load(after string, n, rowsOfLane int) (found []lanes.Loaded,
 	return found, err
 }
 
-// Plain returns what is due of the jobs without a key.
+// Plain returns which jobs without a key are due.
 func (cl *claiming) Plain() (d lanes.Due, err error) {
 	for p := int64(job.HighestPriority + 1); ; {
 		row, err := one(cl, statement("lane_due_plain"), cl.q.id, p)
@@ -86,7 +87,7 @@ func (cl *claiming) Plain() (d lanes.Due, err error) {
 	}
 }
 
-// First returns what is due of lanes whose jobs run in order.
+// First returns which jobs are due in lanes whose jobs run in order.
 func (cl *claiming) First(keys []string) (due []lanes.Due, err error) {
 	due = make([]lanes.Due, len(keys))
 	for i, key := range keys {
@@ -97,7 +98,7 @@ func (cl *claiming) First(keys []string) (due []lanes.Due, err error) {
 	return due, nil
 }
 
-// first returns what is due of a lane of which only the first job may start.
+// first returns the due job of a lane in which only the first job may start.
 func (cl *claiming) first(key string) (lanes.Due, error) {
 	row, err := one(cl, statement("lane_first"), cl.q.id, key)
 	if err != nil || row == nil {
@@ -114,7 +115,7 @@ func (cl *claiming) first(key string) (lanes.Due, error) {
 	return lanes.Due{Priority: int(integer(row[0])), Queued: true}, nil
 }
 
-// Used removes from the file what was taken of a lane.
+// Used removes the entries of jobs that were claimed from a lane.
 func (cl *claiming) Used(key string, upTo lanes.Head, all bool) error {
 	if all {
 		cl.drained = append(cl.drained, key)
@@ -124,7 +125,7 @@ func (cl *claiming) Used(key string, upTo lanes.Head, all bool) error {
 	return err
 }
 
-// cleanAll removes from the file what was taken of lanes of which nothing is left.
+// cleanAll removes the entries of lanes whose jobs were all claimed.
 func (cl *claiming) cleanAll() error {
 	keys := cl.drained
 	cl.drained = nil

@@ -6,16 +6,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/lanes"
 )
 
-// laneMemory is what this process knows of lanes. It is a copy of what the file says, up to a change of the lanes that the file has too, so a process
-// that dies loses nothing. The one writer of the store uses it.
+// laneMemory is this process's cache of lanes. It is a copy of the data in the file as of a change of the lanes that is also in the file, so a
+// process that crashes loses no data. Only the writer of the store uses it.
 type laneMemory struct {
 	queues map[int64]*lanes.Queue
-	seen   int64       // the last change that is in it
-	by     *txn        // that has used it and is not committed
-	stale  atomic.Bool // the tables were made anew
+	seen   int64       // the last change that the cache contains
+	by     *txn        // the transaction that has used it and has not been committed
+	stale  atomic.Bool // the tables were created anew
 }
 
-// use gives the memory to a transaction. If the last one that had it was rolled back, all is read again.
+// use gives the cache to a transaction. If the last transaction that used it was rolled back, everything is read again.
 func (m *laneMemory) use(t *txn) {
 	if m.stale.Swap(false) || m.queues == nil || m.by != nil && m.by != t {
 		m.queues, m.seen = map[int64]*lanes.Queue{}, -1
@@ -23,7 +23,7 @@ func (m *laneMemory) use(t *txn) {
 	m.by = t
 }
 
-// committed is called when what a transaction wrote counts.
+// committed is called when a transaction has been committed.
 func (m *laneMemory) committed(t *txn) {
 	if m.by == t {
 		m.by = nil

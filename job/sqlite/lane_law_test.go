@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// TestLaneLaw: what each of two processes knows of lanes is what the file says, whatever both do, and no job that may start is left.
+// TestLaneLaw: the lane caches of two processes match the file, in any sequence of operations, and no job that may start is left.
 func TestLaneLaw(t *testing.T) {
 	lanelaw.Check(t, func(rt *rapid.T) lanelaw.Database {
 		path := migrated(t)

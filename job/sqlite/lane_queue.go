@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// limited are the queues that had limits when this process looked last: where one of their jobs ends, others may start.
+// limited are the queues that had limits when this process last read them: when one of their jobs ends, others may start.
 type limited struct {
 	mu     sync.Mutex
 	queues map[string]bool
@@ -32,7 +32,7 @@ func (l *limited) has(queue string) bool {
 	return l.queues[queue]
 }
 
-// laneQueue reads what queue_find found, and returns nil for a queue that has neither limits nor jobs with limit keys, and is not throttled.
+// laneQueue reads a row of queue_find. It returns nil for a queue that has neither limits nor jobs with limit keys, and is not throttled.
 func (t *txn) laneQueue(name string, row []driver.Value) (*job.LaneQueue, error) {
 	limited := row[2] != nil || integer(row[7]) > 0
 	t.store.limited.set(name, limited)
@@ -42,7 +42,7 @@ func (t *txn) laneQueue(name string, row []driver.Value) (*job.LaneQueue, error)
 	return t.keptQueue(name, row)
 }
 
-// keptQueue reads what queue_find found of any queue.
+// keptQueue reads a row of queue_find.
 func (t *txn) keptQueue(name string, row []driver.Value) (*job.LaneQueue, error) {
 	q := &job.LaneQueue{Full: timeOf(row[3]), Held: timeOf(row[5]), Paid: timeOf(row[6]), Overrides: int(integer(row[7]))}
 	if row[2] != nil {

@@ -14,7 +14,7 @@ var (
 	lanePut         = repeated("lane_put")
 )
 
-// Complete sets what the file says of lanes: their rates, the limits that they have of their own, and how many of their jobs run, where that may matter.
+// Complete reads the stored state of lanes: their rates, the limits of their own, and, if needed, how many of their jobs are running.
 func (cl *claiming) Complete(of []job.Lane, most int) (err error) {
 	at, keys := make(map[string]*job.Lane, len(of)), make([]string, len(of))
 	for i := range of {
@@ -45,12 +45,12 @@ func (cl *claiming) Complete(of []job.Lane, most int) (err error) {
 	})
 }
 
-// setRates sets what a row of meanwhile_lane says.
+// setRates sets the fields of a row of meanwhile_lane.
 func setRates(l *job.Lane, v []driver.Value) {
 	l.Full, l.Paid, l.Held = timeOf(v[0]), timeOf(v[1]), timeOf(v[2])
 }
 
-// lane reads a lane as the file has it, but for how many of its jobs run.
+// lane reads the stored state of a lane, except how many of its jobs are running.
 func (t *txn) lane(queue int64, q *job.LaneQueue, key string) (job.Lane, error) {
 	l := job.Lane{Key: key}
 	row, err := one(t, statement("lane_find"), queue, key)
@@ -64,7 +64,7 @@ func (t *txn) lane(queue int64, q *job.LaneQueue, key string) (job.Lane, error) 
 	return l, err
 }
 
-// ofKeys runs a statement that asks for several limit keys of the queue.
+// ofKeys runs a statement for several limit keys of the queue.
 func (cl *claiming) ofKeys(of *many, keys []string, row func(v []driver.Value) error) error {
 	return of.chunks(len(keys), func(sql string, from, size int) error {
 		return cl.each(sql, cl.withKeys(keys[from:from+size]), row)
@@ -87,7 +87,7 @@ func (t *txn) laneRunning(queue int64, key string) (int, error) {
 	return int(integer(row[0])), nil
 }
 
-// keepRates writes the rates that have moved, each once whatever the claim did.
+// keepRates writes the rates that have changed, each once.
 func (cl *claiming) keepRates(moved map[string]job.Lane) error {
 	const columns = 4
 	args := []any{cl.q.id}
@@ -96,7 +96,7 @@ func (cl *claiming) keepRates(moved map[string]job.Lane) error {
 		args = append(args, key, micro(l.Full), micro(l.Paid), micro(l.Idle()))
 	}
 	return lanePut.chunks(len(args)/columns, func(sql string, from, size int) error {
-		args[from*columns] = cl.q.id // in the place of the last one that was written
+		args[from*columns] = cl.q.id // overwrites the last argument of the rows before
 		_, err := cl.exec(sql, args[from*columns:1+(from+size)*columns]...)
 		return err
 	})

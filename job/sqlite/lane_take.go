@@ -12,7 +12,7 @@ var (
 	laneHas  = repeated("lane_has")
 )
 
-// Has returns those of some lanes that have a due job of a priority.
+// Has returns those of the lanes that have a due job of a priority.
 func (cl *claiming) Has(keys []string, priority int) (map[string]bool, error) {
 	has := map[string]bool{}
 	var keyed []string
@@ -41,7 +41,7 @@ func (cl *claiming) Has(keys []string, priority int) (map[string]bool, error) {
 	})
 }
 
-// Costs returns what due jobs of lanes cost.
+// Costs returns the costs of due jobs of lanes.
 func (cl *claiming) Costs(keys []string, want []int, priority int) ([][]int, error) {
 	costs := make([][]int, len(keys))
 	for i, key := range keys {
@@ -60,7 +60,8 @@ func (cl *claiming) Costs(keys []string, want []int, priority int) ([][]int, err
 	return costs, nil
 }
 
-// which returns the statement for up to n jobs of a lane, by whether it has a key and is in order, and its arguments.
+// which returns the name of the statement for up to n jobs of a lane, depending on whether it has a key and runs in order, and
+// its arguments.
 func (cl *claiming) which(key string, priority, n int, keyed, plain, first string) (name string, args []any) {
 	args = []any{cl.q.id, int64(priority), cl.now, cl.q.classes, int64(n), key}
 	switch {
@@ -72,7 +73,7 @@ func (cl *claiming) which(key string, priority, n int, keyed, plain, first strin
 	return keyed, args
 }
 
-// Take takes jobs that the heads of lanes name, those that still wait.
+// Take claims the jobs of the given heads that are still waiting.
 func (cl *claiming) Take(priority int, wanted []lanes.Wanted) (map[int64]int, error) {
 	seqs := make([]int64, len(wanted))
 	for i, w := range wanted {
@@ -93,7 +94,7 @@ func (cl *claiming) Take(priority int, wanted []lanes.Wanted) (map[int64]int, er
 	return costs, cl.holdDue(cl.c, taken)
 }
 
-// readWaiting returns those of some jobs that wait in the queue by a priority, by the numbers of their rows.
+// readWaiting returns those of the jobs that are waiting in the queue with a priority, by the numbers of their rows.
 func (cl *claiming) readWaiting(priority int, seqs []int64) (map[int64]stored, error) {
 	found := make(map[int64]stored, len(seqs))
 	scan := scanDue(int64(priority))
@@ -118,7 +119,7 @@ func (cl *claiming) readWaiting(priority int, seqs []int64) (map[int64]stored, e
 	})
 }
 
-// TakeOf takes due jobs of lanes, in their order.
+// TakeOf claims due jobs of lanes, in the order of each lane.
 func (cl *claiming) TakeOf(keys []string, want []int, priority int) ([]job.Taken, error) {
 	got := make([]job.Taken, len(keys))
 	for i, key := range keys {
@@ -135,7 +136,7 @@ func (cl *claiming) TakeOf(keys []string, want []int, priority int) ([]job.Taken
 	return got, nil
 }
 
-// takeOf takes up to n due jobs of a lane that has no heads, or not for the kinds that are claimed.
+// takeOf claims up to n due jobs of a lane that has no heads, or none for the claimed kinds.
 func (cl *claiming) takeOf(key string, n, priority int) ([]stored, error) {
 	name, args := cl.which(key, priority, n, "lane_take_kinds", "claim_due", "lane_take_first")
 	found, err := cl.readJobs(scanDue(int64(priority)), statement(name), args...)

@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// TestNewKeysByPriority: however many new limit keys there are, a claim finds the one with a job of the highest priority among them, and
-// those whose jobs have ended before all new ones.
+// TestNewKeysByPriority: however many new limit keys there are, a claim finds the one that has a job of the highest priority, and before
+// all new keys those whose jobs have ended.
 func TestNewKeysByPriority(t *testing.T) {
 	s := open(t, migrated(t))
 	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Running: 1}}); err != nil {
@@ -63,7 +63,8 @@ func TestNewKeysByPriority(t *testing.T) {
 	}
 }
 
-// TestFullNewKeys: keys that are new to the store, since none of their jobs waited, and whose jobs may not start, do not hold up another.
+// TestFullNewKeys: new keys whose jobs may not start do not hold up another key. They are new to the store because none of their jobs was
+// waiting.
 func TestFullNewKeys(t *testing.T) {
 	s := open(t, migrated(t))
 	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Running: 1}}); err != nil {
@@ -88,9 +89,10 @@ func TestFullNewKeys(t *testing.T) {
 	}
 }
 
-// TestMoreKeysThanAreKnown: however many keys have jobs that may start, or that are for later, a process knows so many of them, and all have their turns.
+// TestMoreKeysThanAreKnown: however many keys have jobs that may start, or that are due later, a process caches a bounded number of them, and all get
+// their turns.
 func TestMoreKeysThanAreKnown(t *testing.T) {
-	testenv.LongTest(t) // with fifty thousand jobs
+	testenv.LongTest(t) // runs fifty thousand jobs
 	const keys, each, most = sqlite.MostKnown * 9 / 8, 3, 2000
 	s := open(t, migrated(t))
 	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{Running: job.MaxLimit}); err != nil {
@@ -114,7 +116,7 @@ func TestMoreKeysThanAreKnown(t *testing.T) {
 		for _, j := range got.Jobs {
 			started[j.LimitKey]++
 		}
-		// Between two turns of a key the search goes through all keys once, which each have one.
+		// Between two turns of a key, the search visits each key once, and each gets one turn.
 		if n += len(got.Jobs); n > 2*keys+most && len(started) < keys {
 			t.Fatalf("%d jobs have started, and none of %d keys", n, keys-len(started))
 		}
@@ -133,7 +135,7 @@ func TestMoreKeysThanAreKnown(t *testing.T) {
 			t.Fatalf("claimed %d jobs that are not due, %v", len(got.Jobs), err)
 		}
 		if known := s.KnownLanes(); known > 2*sqlite.MostKnown {
-			t.Fatalf("%d lanes are known that wait for a time, want at most %d", known, 2*sqlite.MostKnown)
+			t.Fatalf("%d lanes that wait for a time are known, want at most %d", known, 2*sqlite.MostKnown)
 		}
 		if got.Next > time.Minute {
 			break
@@ -141,7 +143,7 @@ func TestMoreKeysThanAreKnown(t *testing.T) {
 	}
 }
 
-// TestJobsThatAnotherProcessTook: a claim takes as many jobs as it may, also where another process has taken those that this one knew of.
+// TestJobsThatAnotherProcessTook: a claim returns as many jobs as it may, even if another process has claimed those in this one's cache.
 func TestJobsThatAnotherProcessTook(t *testing.T) {
 	path := migrated(t)
 	a, b := open(t, path), open(t, path)
@@ -159,7 +161,8 @@ func TestJobsThatAnotherProcessTook(t *testing.T) {
 	}
 }
 
-// TestOrderThatAnotherProcessWentOnWith: of jobs in order, the next one counts by its own priority, also where another process ran the one before.
+// TestOrderThatAnotherProcessWentOnWith: among jobs in order, the next one counts with its own priority, even if another process ran the one
+// before.
 func TestOrderThatAnotherProcessWentOnWith(t *testing.T) {
 	path := migrated(t)
 	a, b := open(t, path), open(t, path)
@@ -181,8 +184,8 @@ func TestOrderThatAnotherProcessWentOnWith(t *testing.T) {
 	} {
 		insert(t, a, []*job.Job{j})
 	}
-	one(b, 9) // which makes the index of jobs in order, so that all is read again
-	one(b, 8) // it knows the key by now
+	one(b, 9) // creates the index of jobs in order, so that everything is read again
+	one(b, 8) // the process knows the key by now
 	ended := one(a, 4)
 	insert(t, a, []*job.Job{newJob(t, job.LimitKey("b"), job.Priority(5))})
 	ended.State = job.Completed
@@ -199,7 +202,7 @@ func TestTurns(t *testing.T) {
 	lanelaw.CheckTurns(t, open(t, path), open(t, path))
 }
 
-// TestTurnsAreNotForgotten: each key has its turn, also where a process has to forget what it knows.
+// TestTurnsAreNotForgotten: each key gets its turn even if a process has to drop its cache.
 func TestTurnsAreNotForgotten(t *testing.T) {
 	s := open(t, migrated(t))
 	lanelaw.CheckForgotten(t, s, func() {
@@ -209,7 +212,7 @@ func TestTurnsAreNotForgotten(t *testing.T) {
 	})
 }
 
-// TestMigrateRates: what the rate of a key says is the same in the schema of before.
+// TestMigrateRates: the rate of a key is the same after a migration to version 17 and back.
 func TestMigrateRates(t *testing.T) {
 	s := open(t, migrated(t))
 	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Hour}}}); err != nil {
@@ -232,8 +235,9 @@ func TestMigrateRates(t *testing.T) {
 	checkIntegrity(t, s)
 }
 
-// TestFullLaneWaitsForNoTime: a lane of which as many jobs run as may is right though nothing says when its next job becomes due, since the end of
-// one of them has it looked at. Another process has claimed what this one took for due, so that this one never saw that only a later job waits.
+// TestFullLaneWaitsForNoTime: the cache of a lane at capacity is correct without the time at which its next job becomes due, since the lane is
+// read again when one of its running jobs ends. Another process has claimed the jobs that were due according to this one's cache, so this one
+// never saw that only a later job is waiting.
 func TestFullLaneWaitsForNoTime(t *testing.T) {
 	path := migrated(t)
 	one, other := open(t, path), open(t, path)
@@ -282,8 +286,8 @@ func TestFullLaneWaitsForNoTime(t *testing.T) {
 	swept()
 }
 
-// TestEndsAreNoChangesWithoutLimits: where a key was at capacity, the end of each job is a change that every process reads, but only while the queue has
-// limits.
+// TestEndsAreNoChangesWithoutLimits: once a key was at capacity, the end of each job writes a change that every process reads, but only while the
+// queue has limits.
 func TestEndsAreNoChangesWithoutLimits(t *testing.T) {
 	path := migrated(t)
 	worker, operator := open(t, path), open(t, path)

@@ -2,7 +2,8 @@ package sqlite
 
 import "github.com/meanwhile-go/meanwhile/job"
 
-// beginClaim begins the session of a claim where that is not under way, or sets the lease anew after claims that were not answered, and reports whether the claim may take jobs.
+// beginClaim starts the session of a claim unless it is running, or renews its lease after claims that were not answered. It reports whether the
+// claim may get jobs.
 func (t *txn) beginClaim(c job.Claim) (bool, error) {
 	row, err := one(t, statement("session_find"), int64(c.Session))
 	if err != nil || row != nil && c.Call < integer(row[1]) {

@@ -7,10 +7,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// sessionVersion is that of the schema in which each job has a lease of its own.
+// sessionVersion is the version of the schema in which each job has its own lease.
 const sessionVersion = 4
 
-// TestMigrateLeases: what runs when the schema is migrated is held as long as before, and no longer.
+// TestMigrateLeases: after the migration, running jobs are leased as long as before, and no longer.
 func TestMigrateLeases(t *testing.T) {
 	ctx, s := t.Context(), open(t, migrated(t))
 	insert(t, s, []*job.Job{newJob(t), newJob(t)})

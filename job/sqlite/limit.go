@@ -47,7 +47,7 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 	})
 }
 
-// Limits returns the limits of a queue, and how far they are used.
+// Limits returns the limits of a queue, and how much of them is used.
 func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses []job.LimitUse, err error) {
 	if err := job.CheckUses(keys); err != nil {
 		return nil, fmt.Errorf("limits of queue %s: %w", queue, err)
@@ -68,7 +68,7 @@ func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses 
 	return uses, err
 }
 
-// use reads how far the limits of a queue are used by it and one of its keys.
+// use reads how much of the limits of a queue is used by the queue and by one of its keys.
 func (t *txn) use(queue int64, q *job.LaneQueue, key string) (use job.LimitUse, err error) {
 	l, err := t.lane(queue, q, key)
 	if err != nil {
@@ -94,7 +94,7 @@ func (t *txn) use(queue int64, q *job.LaneQueue, key string) (use job.LimitUse, 
 	return use, err
 }
 
-// limits reads the limits of a queue, which may not be there.
+// limits reads the limits of a queue, which may not exist.
 func (t *txn) limits(queue string) (int64, *job.LaneQueue, error) {
 	row, err := one(t, statement("queue_find"), queue)
 	if err != nil || row == nil {
@@ -104,7 +104,7 @@ func (t *txn) limits(queue string) (int64, *job.LaneQueue, error) {
 	return integer(row[0]), q, err
 }
 
-// micro is how the time of a rate is kept.
+// micro returns the time of a rate as it is stored.
 func micro(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -48,7 +48,7 @@ func (t *txn) readListed(ids [][]byte) ([]*job.Job, error) {
 	})
 }
 
-// findIDs returns the IDs of what matches, newest first. How it looks depends on what would cost the least.
+// findIDs returns the IDs of the matching jobs, newest first, by the search that is likely to cost the least.
 func (t *txn) findIDs(f job.Filter) ([][]byte, error) {
 	q, err := t.newSearch(f)
 	if err != nil {
@@ -69,19 +69,19 @@ func (t *txn) findIDs(f job.Filter) ([][]byte, error) {
 	return q.findByState()
 }
 
-// A search is a filter as the arguments of the SQL that is called $filter.
+// A search has a filter as the arguments of the SQL that is called $filter.
 type search struct {
 	*txn
-	mask    int64 // of states, and above them of views
-	classes any   // their numbers as JSON, or nil for all
+	mask    int64 // the numbers of the classes as JSON, or nil for all
+	classes any   // the lowest and the highest number of these classes
 	between []any // the lowest and the highest of them
-	most    bool  // of the queues have one of the classes
+	most    bool  // more than half of the queues have one of the classes
 	args    []any
 	limit   int
-	plain   bool // classes, states and IDs are all that is asked for
+	plain   bool // the filter has only classes, states and IDs
 }
 
-// Where args has the ID that all are below, and the limit.
+// The indexes in args of the ID that all results are below, and of the limit.
 const (
 	argBelow = 4
 	argLimit = 9
@@ -89,7 +89,7 @@ const (
 
 func (q *search) below() []byte { return q.args[argBelow].([]byte) }
 
-// The bits of the views in a mask; those of the states are their numbers.
+// The bits of the views in a mask; the bits of the states are their numbers.
 const (
 	bitScheduled = 5
 	bitRetrying  = 6
@@ -109,7 +109,7 @@ func (t *txn) newSearch(f job.Filter) (*search, error) {
 		case job.Retrying:
 			q.mask |= 1 << bitRetrying
 		default:
-			if n, err := stateNumber(s); err == nil { // no job is in another
+			if n, err := stateNumber(s); err == nil { // no job is in any other state
 				q.mask |= 1 << n
 			}
 		}
@@ -154,19 +154,20 @@ func (t *txn) newSearch(f job.Filter) (*search, error) {
 	return q, nil
 }
 
-// jsonOf makes an argument for json_each, nil for nothing.
+// jsonOf returns an argument for json_each, nil for an empty list.
 func jsonOf[T any](values []T) any {
 	if len(values) == 0 {
 		return nil
 	}
 	text, err := json.Marshal(values)
 	if err != nil {
-		panic(err) // strings and numbers
+		panic(err) // values are strings or numbers
 	}
 	return string(text)
 }
 
-// firstID is below all IDs made at t or later, and above those made before, as far as the milliseconds of an ID tell.
+// firstID returns an ID below all IDs made at t or later, and above those made before, at the resolution of IDs, which is a
+// millisecond.
 func firstID(t time.Time) []byte {
 	milli := t.UnixMilli()
 	if time.UnixMilli(milli).Before(t) {

@@ -6,28 +6,28 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Hints are parts of what is looked for that stand in the stored JSON as they are, however it was written.
+// Hints are parts of the searched text that are in the stored JSON unchanged, however it was written.
 
-// errorHint returns the longest part of a text that stands, in lower case, in the detail of a job with an error that has
-// the text in it. i and k are left out: other letters than theirs become them in lower case.
+// errorHint returns the longest part of a text that is, in lower case, in the detail of every job whose error contains the text.
+// i and k are not used: the lower case of some other letters is also i or k.
 func errorHint(part string) string {
 	return longestRun(strings.ToLower(part), func(r rune) bool {
 		return 'a' <= r && r <= 'z' && r != 'i' && r != 'k' || '0' <= r && r <= '9' || strings.ContainsRune(" .,:;_-()[]=", r)
 	})
 }
 
-// An argsHint is what the args of all jobs have that match, if no letter is escaped in them: value, and, unless raw is empty, raw or quoted,
-// which are a name and what the value begins with. Args are stored without white space around a colon, see [job.New].
+// An argsHint has texts that are in the args of all matching jobs, if no letter is escaped in these: value, and, unless raw is empty, raw or
+// quoted, each a name followed by the start of the value. Args are stored without white space around a colon, see [job.New].
 type argsHint struct{ value, raw, quoted string }
 
-// findArgsHint returns the longest hint that one of the matches gives; a value with escapes gives none.
+// findArgsHint returns the longest hint of any of the matches; a value with escapes has none.
 func findArgsHint(matches []job.ArgsMatch) (longest argsHint) {
 	for _, m := range matches {
 		if strings.Contains(m.Value, `\`) {
 			continue
 		}
 		h := argsHint{value: longestRun(m.Value, plainInJSON)}
-		// A number may be an index of an array, which has no name.
+		// A number may be the index of an array element, which has no name.
 		name := m.Path[strings.LastIndexByte(m.Path, '.')+1:]
 		if strings.TrimLeft(name, "0123456789+-") != "" && longestRun(name, plainInJSON) == name {
 			begin := m.Value
@@ -43,7 +43,7 @@ func findArgsHint(matches []job.ArgsMatch) (longest argsHint) {
 	return longest
 }
 
-// plainInJSON reports whether JSON without escapes has a character as it is.
+// plainInJSON reports whether JSON without escapes contains a character as it is.
 func plainInJSON(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' || r == '.'
 }

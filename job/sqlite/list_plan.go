@@ -7,26 +7,26 @@ import (
 )
 
 const (
-	// fewQueued is up to how many queued jobs that may match are looked through whole. Beyond, if they are at least one in dense of
-	// all, the newest of all jobs are looked through one by one.
+	// fewQueued is up to how many queued jobs that may match are all read. If there are more, and they are at least one in dense of
+	// all jobs, the newest jobs of all are read one by one.
 	fewQueued = 10_000
 	dense     = 20
-	// mostParts bounds how many parts of the archive are looked into, one for each class and state.
+	// mostParts bounds how many parts of the archive are searched, one for each class and state.
 	mostParts = 300
-	// fewRows is how many rows of queued jobs may be read beside their index.
+	// fewRows is how many rows of queued jobs may be read in addition to their index.
 	fewRows = 1000
 	// fewOfPart is how many jobs of a part are read at least.
 	fewOfPart = 10
-	// spareScheduled is how many jobs are read for each that is wanted where half of them may match.
+	// spareScheduled is how many jobs are read for each wanted one if about half of them may match.
 	spareScheduled = 4
 )
 
 // A part is the jobs of a class in a state.
 type part struct{ class, state int64 }
 
-// findByState looks where the counts say that there is something to find: in the small indexes of queued jobs, of those of them that have
-// failed before, and of running ones, and in parts of the archive, and among all jobs only when all are wanted. However many of them match,
-// those that do may all be old.
+// findByState searches where the counts show that there are matching jobs: in the small indexes of queued jobs, of queued jobs that have
+// failed before, and of running ones, and in parts of the archive. It searches among all jobs only if all are wanted: however many jobs
+// match, all of them may be old.
 func (q *search) findByState() ([][]byte, error) {
 	if q.mask == allStates && q.classes == nil {
 		return q.find("list_newest")
@@ -79,7 +79,7 @@ func (q *search) newest(ids [][]byte) [][]byte {
 	return ids[:min(len(ids), q.limit)]
 }
 
-// findQueued finds queued jobs, of which waiting are in the classes and states that are wanted, and all are in the store.
+// findQueued finds queued jobs. waiting is how many are in the wanted classes and states, all is how many jobs the store has.
 func (q *search) findQueued(waiting, all int64) ([][]byte, error) {
 	switch {
 	case q.mask&waitingStates == 1<<bitRetrying:
@@ -90,7 +90,7 @@ func (q *search) findQueued(waiting, all int64) ([][]byte, error) {
 		q.args[0] = q.mask & waitingStates
 		return q.find("list_newest")
 	case q.most && waiting <= fewRows:
-		// Along the queues one by one it takes a third longer to pass over nearly all that is queued.
+		// Searching the queues one by one takes a third longer if nearly all queued jobs are skipped.
 	case q.plain && (q.mask>>queued&1 == 1 || q.mask>>bitRetrying&1 == 0):
 		found, whole, err := q.findNewestQueued()
 		if err != nil || whole {
@@ -100,8 +100,8 @@ func (q *search) findQueued(waiting, all int64) ([][]byte, error) {
 	return q.find("list_queued", q.between...)
 }
 
-// findNewestQueued reads the rows of no more jobs than may be needed. It reports whether what it found is all that is wanted: the indexes do not
-// tell of a job with a time to come whether it has failed before, so that there may be more.
+// findNewestQueued reads no more rows of jobs than may be needed. whole reports whether it found all that is wanted: there may be more, since
+// for a job that is due later the indexes do not have whether it has failed before.
 func (q *search) findNewestQueued() (found [][]byte, whole bool, err error) {
 	most := q.limit
 	if q.mask>>queued&1 == 0 {
@@ -121,13 +121,13 @@ func (q *search) findNewestQueued() (found [][]byte, whole bool, err error) {
 	return found[:min(len(found), q.limit)], read < most || len(found) >= q.limit, err
 }
 
-// findArchive adds to jobs that were found those of parts of the archive that are among the newest. Each part is read along its index by as many
-// jobs as it is likely to have among them, and by more when all of those are.
+// findArchive adds to the found jobs those of parts of the archive that are among the newest. It reads as many jobs of each part, along its
+// index, as are likely to be among the newest, and more if all of these are.
 func (q *search) findArchive(found [][]byte, parts []part) ([][]byte, error) {
 	defer func(args []any) { q.args = args }(q.args)
 	type stream struct {
 		part
-		below []byte // up to where it is not read
+		below []byte // the part has been read down to this ID
 	}
 	open := make([]stream, len(parts))
 	for i, p := range parts {

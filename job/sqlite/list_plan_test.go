@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A recorder notes the statements that a session runs.
+// A recorder records the statements that a session runs.
 type recorder struct {
 	session
 	ran []string
@@ -25,9 +25,9 @@ func (r *recorder) each(query string, args []any, row func(v []driver.Value) err
 	return r.session.each(query, args, row)
 }
 
-// TestListLooksWhereTheJobsAre: a list of one state looks through the jobs in that state, also where many match and all of them are
-// old; through all jobs only when all are wanted, and where more are queued than should be sorted. It reads the rows of all queued jobs only for
-// what their indexes do not have.
+// TestListLooksWhereTheJobsAre: a list of one state reads the jobs in that state, even if many match and all of them are old; it reads all jobs
+// only if all are wanted, or if too many are queued to be sorted. It reads the rows of all queued jobs only for columns that their indexes do
+// not have.
 func TestListLooksWhereTheJobsAre(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"))
 	if err != nil {
@@ -111,8 +111,8 @@ func TestListLooksWhereTheJobsAre(t *testing.T) {
 	check(job.Filter{Kinds: []string{"many"}, Meta: map[string]string{"a": "b"}}, 0, "list_queued")
 }
 
-// TestListReadsIndexes: of the queued jobs a list reads those of its queues alone, and where it looks for a class those of others in no more
-// than an index.
+// TestListReadsIndexes: of the queued jobs, a list reads only those of its queues; when it searches a class, it reads no more than an index
+// entry of jobs of other classes.
 func TestListReadsIndexes(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"))
 	if err != nil {
@@ -158,7 +158,8 @@ func TestListReadsIndexes(t *testing.T) {
 	}
 }
 
-// TestListReadsPartsAsFarAsNeeded: of many parts of the archive each gives few jobs, but for the one that has the newest.
+// TestListReadsPartsAsFarAsNeeded: of many parts of the archive, a list reads few jobs each, except of the one that has the
+// newest.
 func TestListReadsPartsAsFarAsNeeded(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"))
 	if err != nil {

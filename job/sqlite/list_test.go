@@ -13,8 +13,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestListLooksEverywhere compares the lists of two stores with the same jobs, of which most are alike, so that the store
-// looks for the rest in each of its ways.
+// TestListLooksEverywhere compares the lists of two stores with the same jobs, most of which are alike, so that the store uses
+// each of its searches for the rest.
 func TestListLooksEverywhere(t *testing.T) {
 	here, there := open(t, migrated(t)), memory.New()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -108,7 +108,7 @@ func TestListLooksEverywhere(t *testing.T) {
 	checkIntegrity(t, here)
 }
 
-// TestListOfScheduledBehindRetried: those that are scheduled are found behind many others that are due as late, which have failed before.
+// TestListOfScheduledBehindRetried: scheduled jobs are found behind many others that are due as late and have failed before.
 func TestListOfScheduledBehindRetried(t *testing.T) {
 	s := open(t, migrated(t))
 	add := func(n int, queue string, opts ...job.EnqueueOption) (jobs []*job.Job) {
@@ -152,9 +152,9 @@ func TestListOfScheduledBehindRetried(t *testing.T) {
 	}
 }
 
-// TestSearchLeavesNoneOut: however args are written, a search finds those that match.
+// TestSearchLeavesNoneOut: however args are written, a search finds all jobs that match.
 func TestSearchLeavesNoneOut(t *testing.T) {
-	s, all := open(t, migrated(t)), memory.New() // which does not look at args before List does
+	s, all := open(t, migrated(t)), memory.New() // its List does not read args
 	texts := []string{
 		`{"id":7}`, `{"id":"7"}`, `{"id": 7}`, `{"id" :7}`, "{\"id\":\n\t7}", "{\"id\"\r:7}", `{"\u0069d":7}`, `{"id":"\u0037"}`, `{"id":1,"id":7}`,
 		`{"a":{"id":7}}`, `{"a":[{"id":7}]}`, `{"a":[7]}`, `{"a":{"0":7}}`, `{"a":["7"]}`, `{"id":70}`, `{"id":[7]}`, `{"to":"it's: \" a@b.c"}`,
@@ -205,7 +205,7 @@ func TestSearchLeavesNoneOut(t *testing.T) {
 	}
 }
 
-// finish leads queued jobs to the states that they are to become, where that is another one.
+// finish brings queued jobs to their states in become, if these differ.
 func finish(t *testing.T, s job.Store, become map[job.ID]job.State) {
 	t.Helper()
 	by := map[job.State][]job.ID{}

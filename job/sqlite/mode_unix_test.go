@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// TestModes opens files while all bits of a mode are left to whoever makes a file: what the store makes is its owner's alone,
-// and what was there stays as it was.
+// TestModes opens files under a umask of 0: only the owner can access the files that the store creates, and the mode of existing
+// files does not change.
 func TestModes(t *testing.T) {
 	before := syscall.Umask(0)
 	t.Cleanup(func() { syscall.Umask(before) })
@@ -56,9 +56,9 @@ func TestModes(t *testing.T) {
 		}
 	}
 	if _, err := sqlite.Open(t.Context(), "file:"+filepath.Join(dir, "none.db")+"?mode=rw"); err == nil {
-		t.Error("mode=rw has opened a file that is not there")
+		t.Error("mode=rw has opened a file that does not exist")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "none.db")); err == nil {
-		t.Error("mode=rw has made a file")
+		t.Error("mode=rw has created a file")
 	}
 }

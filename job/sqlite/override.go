@@ -39,7 +39,7 @@ func (s *Store) SetKeyLimits(ctx context.Context, queue, key string, l job.KeyLi
 	})
 }
 
-// putOverride writes the limits of a key that had others, or none.
+// putOverride replaces the limits of a key; before and l may be zero.
 func (t *txn) putOverride(queue int64, q *job.LaneQueue, key string, before, l job.KeyLimits) error {
 	none := job.KeyLimits{}
 	if l == none {
@@ -68,7 +68,7 @@ func (t *txn) putOverride(queue int64, q *job.LaneQueue, key string, before, l j
 	return err
 }
 
-// override reads the limits of a key of a queue, zero where it has none of its own.
+// override reads the limits of a key of a queue, zero if it has none of its own.
 func (t *txn) override(queue int64, q *job.LaneQueue, key string) (own job.KeyLimits, err error) {
 	if q.Overrides == 0 || key == "" {
 		return own, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Prune deletes at most limit finished jobs that are older than their retention, and other outdated data, and compares lanes. The freed
-// space in the file is used again; the file does not shrink.
+// Prune deletes at most limit finished jobs that are older than their retention, and other outdated data, and compares lanes. Freed
+// space in the file is reused; the file does not shrink.
 func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 	deleted := 0
 	err := s.write(ctx, "prune jobs", func(t *txn) (err error) {

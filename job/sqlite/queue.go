@@ -36,7 +36,7 @@ func (s *Store) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 	return infos, err
 }
 
-// Pause stops the claiming of jobs of a queue, or resumes it.
+// Pause stops claims from a queue, or resumes them.
 func (s *Store) Pause(ctx context.Context, queue string, paused bool) error {
 	return s.write(ctx, "pause or resume queue "+queue, func(t *txn) error {
 		if _, err := t.exec(statement("queue_add"), queue); err != nil {

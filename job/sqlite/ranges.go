@@ -2,11 +2,11 @@ package sqlite
 
 import "slices"
 
-// leastRange is how many rows a statement for a range of rows is worth: one that names each costs less for fewer.
+// leastRange is how many rows a range has at least: for fewer rows, a statement that names each costs less.
 const leastRange = 8
 
-// ranges sorts the numbers of rows and calls ranged for those that follow each other without a gap, and then each for those that are left. Jobs that
-// were inserted together are claimed and settled together, mostly: to name each of them costs more than to change it.
+// ranges sorts the numbers of rows, and calls ranged for those that follow each other without a gap, and then each for the rest. Jobs that were
+// inserted together are usually claimed and settled together, and naming each of them costs more than changing it.
 func ranges(seqs []int64, ranged func(from, to int64) error, each func(seqs []int64) error) error {
 	slices.Sort(seqs)
 	rest := seqs[:0]

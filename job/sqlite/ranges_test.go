@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRanges: each number is in one range or among the rest, no other is, and no range is short.
+// TestRanges: each number is in one range or in the rest, no other number is, and no range is too short.
 func TestRanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seqs := rapid.SliceOfDistinct(rapid.Int64Range(1, 100), rapid.ID).Draw(t, "seqs")

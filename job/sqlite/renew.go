@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets the lease of a session, notes the worker as alive, and keeps what else it reports.
+// Renew extends the lease of a session, records that its worker is alive, and stores the rest of its report.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	info, err := json.Marshal(r.Info)
 	if err != nil {
@@ -72,14 +72,14 @@ func (t *txn) renew(r job.Renewal) (job.Renewed, error) {
 	return renewed, nil
 }
 
-// What rows of renew_told are about.
+// The kinds of rows of renew_told.
 const (
 	replyCanceled = iota
 	replyWatched
 	replyCommand
 )
 
-// addReplies adds what the worker is told. Orders are told once.
+// addReplies adds the canceled and watched jobs and the commands to the answer. Each command is returned once.
 func (t *txn) addReplies(r job.Renewal, renewed *job.Renewed) error {
 	args := []any{r.Worker, t.now, t.now - job.CommandKept.Microseconds(), int64(job.MostWatched), int64(r.Session)}
 	err := t.each(statement("renew_told"), args, func(v []driver.Value) error {

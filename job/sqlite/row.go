@@ -38,7 +38,7 @@ func text(v driver.Value) string {
 	return s
 }
 
-// blob returns bytes that nobody else has.
+// blob returns a copy of the bytes.
 func blob(v driver.Value) []byte {
 	b, _ := v.([]byte)
 	return b
@@ -51,7 +51,7 @@ func idOf(v driver.Value) job.ID {
 	return id
 }
 
-// micros is how times are kept. The zero time is null.
+// micros returns a time as it is stored. The zero time is null.
 func micros(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -81,7 +81,7 @@ func orNull(s string) any {
 	return s
 }
 
-// detailOf is what is kept of a job's detail.
+// detailOf returns a job's detail as it is stored.
 func detailOf(j *job.Job) any {
 	if detail := j.EncodeDetail(); detail != nil {
 		return string(detail)
@@ -89,7 +89,7 @@ func detailOf(j *job.Job) any {
 	return nil
 }
 
-// optionsOf is what is kept of a job's options but for the limit key, which has a column.
+// optionsOf returns a job's options as they are stored, without the limit key, which has a column.
 func optionsOf(j *job.Job) any {
 	others := job.Job{ID: j.ID, Options: j.Options}
 	others.LimitKey = ""
@@ -99,7 +99,7 @@ func optionsOf(j *job.Job) any {
 	return nil
 }
 
-// due is when a job that is being written becomes due.
+// due returns when a job that is being written becomes due.
 func (t *txn) due(j *job.Job) int64 {
 	if j.RunAt.IsZero() {
 		return t.now + j.Delay.Microseconds()

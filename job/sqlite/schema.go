@@ -27,8 +27,8 @@ var migrations = sync.OnceValue(func() []migrate.Migration {
 	return all
 })
 
-// Migrate makes the tables, or brings those of an older version up to date. Tables of a newer version stay as they are if they say that
-// this program can work with them. Open has done so already. Many processes may call it at once.
+// Migrate creates the tables, or upgrades those of an older version. Tables of a newer version are not changed if they are marked as
+// usable by this version. Open calls it already. Many processes may call it at once.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.Ping(ctx); err == nil {
 		return nil
@@ -36,9 +36,9 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return s.MigrateTo(ctx, migrate.Latest(migrations()))
 }
 
-// MigrateTo migrates the schema to a version, forwards or back; version 0 removes everything of the store from the file. Going
-// back deletes what the older version cannot hold. With a version other than the newest, the store returns job.ErrSchema, at 0
-// job.ErrNoSchema.
+// MigrateTo migrates the schema to a version, up or down; version 0 removes all tables of the store from the file. A migration
+// down deletes the data that the older version cannot hold. With a version other than the newest, the store returns
+// job.ErrSchema, at 0 job.ErrNoSchema.
 func (s *Store) MigrateTo(ctx context.Context, version int) error {
 	what := fmt.Sprintf("migrate the schema to version %d", version)
 	if err := ctx.Err(); err != nil {
@@ -92,12 +92,12 @@ func runSteps(t *txn, before schema, steps []migrate.Step) error {
 	return err
 }
 
-// A schema is what a file says of its tables.
+// A schema describes the version of the tables in a file.
 type schema struct {
 	exists       bool
 	version      int64
-	readableFrom int64 // the oldest version whose programs work with it
-	column       bool  // there is one for readableFrom
+	readableFrom int64 // the oldest version whose programs can use the tables
+	column       bool  // the table has a column for readableFrom
 }
 
 func readSchema(in session) (schema, error) {
@@ -118,8 +118,7 @@ func readSchema(in session) (schema, error) {
 	return found, nil
 }
 
-// checkSchema returns nil when this program works with the tables. As long as nobody has changed a table it is
-// one cheap look.
+// checkSchema returns nil if this program can use the tables. Unless a table was changed, this is one cheap query.
 func (s *Store) checkSchema(t *txn) error {
 	row, err := one(t, statement("schema_cookie"))
 	if err != nil {
@@ -141,7 +140,7 @@ func (s *Store) checkSchema(t *txn) error {
 		return fmt.Errorf("%w: it has version %d, which programs that know version %d can use, and this one knows up to %d: update it",
 			job.ErrSchema, found.version, found.readableFrom, latest)
 	}
-	// Numbers may be others when the tables were made anew.
+	// The numbers may differ if the tables were created anew.
 	s.classes.clear()
 	s.holdings.clear()
 	s.lanes.stale.Store(true)

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// tables returns the names of what is in the file.
+// tables returns the names of all tables and indexes in the file.
 func tables(t *testing.T, s *sqlite.Store) []string {
 	t.Helper()
 	rows, err := s.DB().QueryContext(t.Context(), "select name from sqlite_schema where name not glob 'sqlite_*' order by name")
@@ -68,7 +68,7 @@ func TestMigrateDownAndUp(t *testing.T) {
 	if got := tables(t, s); !slices.Equal(got, before) {
 		t.Errorf("up again there is %v, want %v", got, before)
 	}
-	// The other store, which knew the classes of before, makes them anew.
+	// The other store, which cached the classes from before, creates them again.
 	insert(t, other, newJobs(t, 3, job.Queue("b")))
 	counts, err := s.Counts(t.Context())
 	if want := []job.Count{{Queue: "b", Kind: "bench", State: job.Queued, N: 3}}; err != nil || !slices.Equal(counts, want) {
@@ -141,7 +141,7 @@ func checkIntegrity(t *testing.T, s *sqlite.Store) {
 	}
 }
 
-// TestMigrateWithJobs: a file of the schema of before is migrated as it is opened, with the jobs in it.
+// TestMigrateWithJobs: Open migrates a file with the schema before, and keeps its jobs.
 func TestMigrateWithJobs(t *testing.T) {
 	path := file(t)
 	s := open(t, path)
@@ -150,7 +150,7 @@ func TestMigrateWithJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Ping(t.Context()); !errors.Is(err, job.ErrSchema) {
-		t.Errorf("ping in the schema of before: %v", err)
+		t.Errorf("ping in the schema before: %v", err)
 	}
 	again := open(t, path)
 	insert(t, again, []*job.Job{newJob(t, job.Meta("tenant", "7"))})
@@ -159,8 +159,8 @@ func TestMigrateWithJobs(t *testing.T) {
 	}
 }
 
-// TestNewerSchemaThatIsReadable: a program goes on with the tables of a newer one that says it can, so that the two run beside each
-// other, and one can go back to the older.
+// TestNewerSchemaThatIsReadable: a program continues to work with the tables of a newer version that allow it, so that both
+// versions can run side by side, and a rollback to the older one is possible.
 func TestNewerSchemaThatIsReadable(t *testing.T) {
 	path := file(t)
 	s := open(t, path)
@@ -192,7 +192,7 @@ func TestNewerSchemaThatIsReadable(t *testing.T) {
 	}
 }
 
-// TestSchemaOfBeforeReadableFrom: the table of the version had one column.
+// TestSchemaOfBeforeReadableFrom: the version table once had no column for readableFrom.
 func TestSchemaOfBeforeReadableFrom(t *testing.T) {
 	s := open(t, file(t))
 	if _, err := s.DB().Exec("alter table meanwhile_schema drop column readable_from"); err != nil {
@@ -212,7 +212,8 @@ func TestSchemaOfBeforeReadableFrom(t *testing.T) {
 	insert(t, s, newJobs(t, 3))
 }
 
-// TestMigrateLimitKeys: until version 15 the limit key of a job was part of its options. What the jobs of a file say is the same before and after.
+// TestMigrateLimitKeys: until version 15, the limit key of a job was part of its options. The jobs read from a file are the same before and after
+// the migration.
 func TestMigrateLimitKeys(t *testing.T) {
 	s := open(t, file(t))
 	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Running: 1, InOrder: true}}); err != nil {

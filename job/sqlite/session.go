@@ -8,14 +8,14 @@ import (
 	"io"
 )
 
-// A session runs statements in a transaction. Arguments are int64, string, []byte and nil; so are values, which belong to
+// A session runs statements in a transaction. Arguments are int64, string, []byte and nil; so are values of rows, which belong to
 // the caller.
 type session interface {
 	exec(query string, args ...any) (changed int64, err error)
 	each(query string, args []any, row func(v []driver.Value) error) error
 }
 
-// one returns the first row of a query, nil when there is none.
+// one returns the first row of a query, or nil if there is none.
 func one(s session, query string, args ...any) ([]driver.Value, error) {
 	var found []driver.Value
 	err := s.each(query, args, func(v []driver.Value) error {
@@ -27,8 +27,8 @@ func one(s session, query string, args ...any) ([]driver.Value, error) {
 	return found, err
 }
 
-// A direct session speaks to the driver without database/sql, which would cost more than the statements themselves. It
-// keeps what it prepared, and is used by one goroutine at a time.
+// A direct session uses the driver without database/sql, which would cost more than the statements themselves. It keeps prepared
+// statements, and is used by one goroutine at a time.
 type direct struct {
 	conn     driver.Conn
 	prepared map[string]driver.Stmt
@@ -88,7 +88,7 @@ func (d *direct) each(query string, args []any, row func(v []driver.Value) error
 	}
 	n := len(rows.Columns())
 	values := d.values[n]
-	delete(d.values, n) // row may ask for more
+	delete(d.values, n) // row may run another query
 	if values == nil {
 		values = make([]driver.Value, n)
 	}
@@ -104,7 +104,7 @@ func (d *direct) each(query string, args []any, row func(v []driver.Value) error
 	return errors.Join(err, rows.Close())
 }
 
-// sync says whether the transactions that follow are to be on the disk when they are committed.
+// sync sets whether later transactions are on disk when they have been committed.
 func (d *direct) sync(full bool) error {
 	if full == d.synced {
 		return nil
@@ -113,7 +113,7 @@ func (d *direct) sync(full bool) error {
 	if full {
 		query = statement("sync_full")
 	}
-	// It works when it is prepared, so it must not be kept.
+	// The pragma takes effect when it is prepared, so the statement must not be cached.
 	if _, err := d.conn.(driver.ExecerContext).ExecContext(context.Background(), query, nil); err != nil {
 		return err
 	}
@@ -129,12 +129,13 @@ func (d *direct) close() error {
 	return errors.Join(append(errs, d.conn.Close())...)
 }
 
-// A foreign session is a transaction of database/sql: one of the caller's, or one to read in.
+// A foreign session is a transaction of database/sql: the caller's, or a read-only one of the store.
 type foreign struct {
 	ctx context.Context
 	tx  *sql.Tx
-	// prepared are the statements that were run, nil where none is to be kept: the second time one is run it is prepared, and from then on SQLite
-	// does not parse it again, which may take longer than to run it. They last as long as the transaction.
+	// prepared has the statements that were run; it is nil if they are not to be kept. A statement is prepared when it is run for the second
+	// time; from then on SQLite does not parse it again, which may take longer than running it. Prepared statements last as long as the
+	// transaction.
 	prepared map[string]*sql.Stmt
 }
 

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadsPrepareWhatRunsAgain: what a transaction to read in runs more than once, such as for each part of the archive, is parsed twice at most.
+// TestReadsPrepareWhatRunsAgain: a statement that runs several times in a read-only transaction, such as for each part of the archive, is parsed
+// at most twice.
 func TestReadsPrepareWhatRunsAgain(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"))
 	if err != nil {
@@ -37,7 +38,7 @@ func TestReadsPrepareWhatRunsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	user := foreign{ctx: t.Context(), tx: tx} // nothing is kept, which would last as long as the transaction
+	user := foreign{ctx: t.Context(), tx: tx} // statements are not kept: they would last as long as the caller's transaction
 	for n := range int64(3) {
 		if row, err := one(user, "select ?1", n); err != nil || integer(row[0]) != n {
 			t.Errorf("in a transaction of the caller's: got %v, %v; want %d", row, err, n)

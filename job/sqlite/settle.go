@@ -35,10 +35,10 @@ func (s *Store) settle(ctx context.Context, session job.Session, outcomes []job.
 	return lost, err
 }
 
-// An ending is what finished jobs that are written together have in common.
+// An ending has what finished jobs that are written together have in common.
 type ending struct{ state, attempt int64 }
 
-// settle writes outcomes, and inserts what follows those that count.
+// settle writes outcomes, and inserts the jobs that follow those that are not lost.
 func (t *txn) settle(session job.Session, outcomes []job.Outcome, known []holding) ([]job.ID, error) {
 	for _, o := range outcomes {
 		if o.Throttle > 0 {
@@ -63,7 +63,7 @@ func (t *txn) settle(session job.Session, outcomes []job.Outcome, known []holdin
 	return lost, err
 }
 
-// throttle holds back the jobs of the lane of a running job, or of its queue if it has no key, unless the session does not hold it.
+// throttle throttles the lane of a running job, or its queue if the job has no key, unless the session does not hold the job.
 func (t *txn) throttle(session job.Session, o job.Outcome) error {
 	row, err := one(t, statement("lane_of"), o.Job.ID[:], int64(o.Job.Attempt), int64(session))
 	if err != nil || row == nil {
@@ -80,7 +80,7 @@ func (t *txn) throttle(session job.Session, o job.Outcome) error {
 	return t.mark(queue, row[1])
 }
 
-// book counts units of a running job, unless the session does not hold it.
+// book charges units of a running job, unless the session does not hold the job.
 func (t *txn) book(session job.Session, o job.Outcome) error {
 	row, err := one(t, statement("lane_of"), o.Job.ID[:], int64(o.Job.Attempt), int64(session))
 	if err != nil || row == nil {
@@ -109,11 +109,12 @@ func (t *txn) book(session job.Session, o job.Outcome) error {
 	return nil
 }
 
-// settleJobs writes jobs of which those with a place in known, if that is not nil, are held unless errStale is returned.
+// settleJobs writes jobs. Those with a holding in known, if it is not nil, are taken to be held; errStale is returned if one is
+// not.
 func (t *txn) settleJobs(session job.Session, outcomes []job.Outcome, known []holding) ([]job.ID, error) {
-	plain, plainHeld := map[ending][]*job.Job{}, map[ending][]holding{} // those that have no detail
-	held := map[job.ID]bool{}                                           // but for those in plainHeld
-	var asked, lost []job.ID                                            // all others
+	plain, plainHeld := map[ending][]*job.Job{}, map[ending][]holding{} // those without a detail
+	held := map[job.ID]bool{}                                           // except those in plainHeld
+	var asked, lost []job.ID                                            // asked are all others
 	for i, o := range outcomes {
 		j := o.Job
 		state, err := stateNumber(j.State)
@@ -169,11 +170,11 @@ var (
 	settleFinishHeld = repeated("settle_finish_held")
 )
 
-// finishHeld finishes jobs of which all is known, or returns errStale when one of them is not held.
+// finishHeld finishes jobs with known holdings, or returns errStale if one of them is not held.
 func (t *txn) finishHeld(session job.Session, e ending, jobs []holding) error {
 	seqs := make([]int64, len(jobs))
 	keys := map[int64][]string{} // limit keys of the jobs, by class
-	var alike int64              // of the same class as those before
+	var alike int64              // in a row with the same class
 	for i, h := range jobs {
 		seqs[i] = h.seq
 		if alike > 0 && h.class != jobs[i-1].class {
@@ -209,7 +210,7 @@ func (t *txn) finishHeld(session job.Session, e ending, jobs []holding) error {
 	return nil
 }
 
-// finishEach is finishHeld for rows that have others between them.
+// finishEach is finishHeld for rows that are not in a range.
 func (t *txn) finishEach(session job.Session, e ending, seqs []int64) error {
 	args := make([]any, 0, 4+chunkSizes[0])
 	return settleFinishHeld.chunks(len(seqs), func(sql string, from, size int) error {
@@ -231,7 +232,7 @@ func (t *txn) countFinished(class, state, n int64) {
 	t.count(class, state, n)
 }
 
-// wake has the next claims look at the lanes of jobs of a class that have ended.
+// wake makes the next claims read the lanes of jobs of a class that have ended.
 func (t *txn) wake(class int64, keys []string) error {
 	name, err := t.className(class)
 	if err != nil {
@@ -257,7 +258,7 @@ func (t *txn) finishPlain(session job.Session, e ending, jobs []*job.Job, held m
 	})
 }
 
-// finish runs a statement that finishes jobs, and notes which they were.
+// finish runs a statement that finishes jobs, and records which ones it finished.
 func (t *txn) finish(e ending, held map[job.ID]bool, sql string, args ...any) error {
 	type keyed struct {
 		id    job.ID
@@ -286,7 +287,7 @@ func (t *txn) finish(e ending, held map[job.ID]bool, sql string, args ...any) er
 	return nil
 }
 
-// requeue puts a running job back among those that wait, if the session holds it, unless it is to be canceled.
+// requeue queues a running job again, if the session holds it, or cancels it if that was requested.
 func (t *txn) requeue(session job.Session, j *job.Job, detail any, held map[job.ID]bool) error {
 	row, err := one(t, statement("settle_class"), j.ID[:], int64(j.Attempt), int64(session))
 	if err != nil || row == nil {

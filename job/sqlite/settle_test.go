@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestSettleAfterOthers settles jobs of which this store believes that they are held.
+// TestSettleAfterOthers settles jobs that this store wrongly caches as held.
 func TestSettleAfterOthers(t *testing.T) {
 	path := migrated(t)
 	s, other := open(t, path), open(t, path)

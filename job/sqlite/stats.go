@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// keepStats keeps what a worker told of itself.
+// keepStats stores the stats that a worker reported.
 func (t *txn) keepStats(r job.Renewal) error {
 	run := cmp.Or(r.Run, r.Info.Started).UnixMicro()
 	for i := range r.Stats {
@@ -36,7 +36,7 @@ func (s *Store) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error
 	return stats, err
 }
 
-// stats reads rows by a statement that returns their texts.
+// stats reads rows with a statement that returns their texts.
 func (t *txn) stats(name string, args ...any) ([]job.Stat, error) {
 	var texts []string
 	err := t.each(statement(name), args, func(v []driver.Value) error {
@@ -49,7 +49,8 @@ func (t *txn) stats(name string, args ...any) ([]job.Stat, error) {
 	return job.ReadStats(texts...)
 }
 
-// mergeStats adds up the rows of the oldest span that are too old, so that a transaction is short however long nobody has pruned.
+// mergeStats adds up the old rows of the oldest span: only one, so that the transaction is short even if Prune was not called for
+// a long time.
 func (t *txn) mergeStats() error {
 	oldest, err := one(t, statement("stat_oldest"))
 	if err != nil || oldest[0] == nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestStatsOfMinuteAreOneRow: the database returns a row for each minute or span, however many workers, queues and kinds there were.
+// TestStatsOfMinuteAreOneRow: the database returns one row for each minute or span, however many workers, queues and kinds there
+// are.
 func TestStatsOfMinuteAreOneRow(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"))
 	if err != nil {
@@ -27,7 +28,7 @@ func TestStatsOfMinuteAreOneRow(t *testing.T) {
 	if _, err := s.Renew(t.Context(), renewal); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Prune(t.Context(), nil, 1); err != nil { // adds up what is old
+	if _, err := s.Prune(t.Context(), nil, 1); err != nil { // adds up old rows
 		t.Fatal(err)
 	}
 	rows := 0

@@ -21,11 +21,11 @@ func init() {
 }
 
 const (
-	busyTimeout = 10 * time.Second       // for a lock that another process, or a transaction of the caller's, holds
-	lockPause   = time.Millisecond       // about that between two tries to get the lock
-	mostGrouped = 256                    // calls that are written together
+	busyTimeout = 10 * time.Second       // how long to wait for a lock that another process, or a transaction of the caller's, holds
+	lockPause   = time.Millisecond       // about the time between two attempts to get the lock
+	mostGrouped = 256                    // how many calls may share a transaction
 	readers     = 4                      // connections for reading
-	gathering   = 100 * time.Microsecond // at most, for callers that come again: one sync of the disk serves all
+	gathering   = 100 * time.Microsecond // how long a transaction waits at most for callers that write repeatedly: one sync of the disk serves all
 )
 
 // A Store is a [job.Store] in a SQLite file.
@@ -33,15 +33,15 @@ type Store struct {
 	place    place
 	identity identity
 	reads    *sql.DB
-	users    *sql.DB // for DB
+	users    *sql.DB // the handle that DB returns
 
 	calls *group.Group[*call, struct{}]
 	// writerMu is held while the only connection that writes is in use.
 	writerMu sync.Mutex
 	writer   *direct
-	full     bool // the disk, and the log could not be moved since
+	full     bool // the disk is full, and the log could not be checkpointed since
 
-	cookie   atomic.Int64 // of the schema that was found to be right; zero is none
+	cookie   atomic.Int64 // of the schema that was checked; zero is none
 	classes  classes
 	holdings holdings
 	limited  limited
@@ -54,9 +54,9 @@ type Store struct {
 	closeErr  error
 }
 
-// Open opens the store in a file, and creates or migrates it if needed; its folder must exist. url is a path, or a URL
-// such as sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db. A new file can be read and written by its owner alone, and
-// so can its -wal and -shm; an existing file keeps its mode. For a file whose schema is newer the error is [job.ErrSchema].
+// Open opens the store in a file, and creates or migrates it if needed; its folder must exist. url is a path, or a URL such as
+// sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db. Only the owner can read and write a new file, its -wal and its -shm;
+// an existing file keeps its mode. If the schema of the file is newer, the error is [job.ErrSchema].
 func Open(ctx context.Context, url string) (*Store, error) {
 	p, err := parsePlace(url)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Store) open(ctx context.Context) error {
 	return s.Migrate(ctx)
 }
 
-// A connector opens connections of a driver that are not in a pool.
+// A connector opens single connections of a driver, outside a pool.
 type connector struct {
 	driver driver.Driver
 	source string
@@ -117,7 +117,7 @@ func openPool(source string, size int) (*sql.DB, error) {
 	return db, nil
 }
 
-// useWAL sets the journal mode. SQLite does not wait for other processes that do the same, so this does.
+// useWAL sets the journal mode. SQLite does not wait for other processes that set it at the same time, so this method does.
 func (s *Store) useWAL(ctx context.Context) error {
 	for begun := time.Now(); ; {
 		mode, err := one(s.writer, statement("use_wal"))
@@ -137,10 +137,10 @@ func (s *Store) useWAL(ctx context.Context) error {
 	}
 }
 
-// DB returns a database handle for the caller's own transactions, see the package's documentation. It is closed with the store.
+// DB returns a database handle for the caller's own transactions, see the package documentation. Close closes it.
 func (s *Store) DB() *sql.DB { return s.users }
 
-// Ping returns nil when the file can be read and its schema is the right one.
+// Ping returns nil if the file can be read and its schema can be used.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, "ping", func(*txn) error { return nil })
 }
@@ -158,7 +158,7 @@ func (s *Store) Close() error {
 			}
 		}
 		if s.writer != nil {
-			errs = append(errs, s.writer.close()) // the last: it moves the log into the file
+			errs = append(errs, s.writer.close()) // the last one: it checkpoints the log into the file
 		}
 		s.closeErr = errors.Join(errs...)
 	})

@@ -20,7 +20,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// empty is a migrated database without jobs. Hundreds of parts of the contract want a new one, and migrating takes most of their time.
+// empty is a migrated database without jobs. Hundreds of tests of the contract need a new one, and migrating takes most of their time.
 var empty = sync.OnceValues(func() ([]byte, error) {
 	folder, err := os.MkdirTemp("", "meanwhile")
 	if err != nil {
@@ -32,13 +32,13 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Close(); err != nil { // which writes all to the one file
+	if err := s.Close(); err != nil { // moves the whole log into the one file
 		return nil, err
 	}
 	return os.ReadFile(path)
 })
 
-// migrated names the file of a database without jobs.
+// migrated returns the path of a database without jobs.
 func migrated(t testing.TB) string {
 	t.Helper()
 	content, err := empty()
@@ -52,10 +52,10 @@ func migrated(t testing.TB) string {
 	return path
 }
 
-// file names a file that does not exist yet.
+// file returns the path of a file that does not exist yet.
 func file(t testing.TB) string { return filepath.Join(t.TempDir(), "jobs.db") }
 
-// open opens a store that is closed at the end of the test.
+// open opens a store for the duration of the test.
 func open(t testing.TB, url string) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), url)

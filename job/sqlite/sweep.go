@@ -11,19 +11,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// sweepJobs is how many queued jobs a step looks for among those that wait.
+// sweepJobs is how many queued jobs a step searches among the waiting ones.
 const sweepJobs = 1000
 
 // A sweepPlace is how far the lanes have been compared with their jobs.
 type sweepPlace struct {
-	queue int64  // its number; those before it are done
-	key   string // so are the keys up to it
-	jobs  bool   // all keys are done, and the jobs that are due up to the one with runAt and id
+	queue int64  // the number of the queue; those before it are done
+	key   string // the keys up to this one are done
+	jobs  bool   // all keys are done, and so are the due jobs up to the one with runAt and id
 	runAt int64
 	id    job.ID
 }
 
-// A sweep is the place of the sweep of a store.
+// A sweep has the place up to which a store has swept.
 type sweep struct {
 	mu    sync.Mutex
 	place sweepPlace
@@ -50,7 +50,7 @@ func (s *Store) sweepLanes(ctx context.Context) (repaired []job.LaneRepair, err 
 	return repaired, nil
 }
 
-// A sweeping is a step, in a transaction.
+// A sweeping is one step of a sweep, in a transaction.
 type sweeping struct {
 	claiming
 	name     string // of the queue
@@ -87,7 +87,7 @@ func (w *sweeping) run() error {
 	return err
 }
 
-// compareKeys compares the next lanes with what this process knows of them.
+// compareKeys compares the next lanes with this process's cache.
 func (w *sweeping) compareKeys() error {
 	if w.place.key == "" {
 		if err := w.compareRunning(); err != nil {
@@ -117,7 +117,7 @@ func (w *sweeping) compareKeys() error {
 	return nil
 }
 
-// compareJobs looks for the next queued jobs with limit keys among those that wait, and adds those that are missing.
+// compareJobs searches the next queued jobs with limit keys among the waiting ones, and adds those that are missing.
 func (w *sweeping) compareJobs() error {
 	from := w.place
 	end, err := one(w, statement("sweep_jobs"), from.queue, from.runAt, from.id[:], int64(sweepJobs-1))
@@ -152,7 +152,7 @@ func (w *sweeping) compareJobs() error {
 	return nil
 }
 
-// repair reports a lane that every process is to look at again.
+// repair reports a lane, and makes every process read it again.
 func (w *sweeping) repair(key, wrong string) error {
 	w.found(key, wrong)
 	return w.mark(w.place.queue, key)
@@ -162,7 +162,7 @@ func (w *sweeping) found(key, wrong string) {
 	w.repaired = append(w.repaired, job.LaneRepair{Queue: w.name, Key: key, Wrong: wrong})
 }
 
-// compareRunning compares how many jobs of the queue run with what is kept of that, which its limit is compared with.
+// compareRunning compares how many jobs of the queue are running with the stored count, which the limit is compared with.
 func (w *sweeping) compareRunning() error {
 	type class struct{ id, kept, running int64 }
 	var wrong []class
@@ -177,7 +177,7 @@ func (w *sweeping) compareRunning() error {
 	return err
 }
 
-// compare compares lanes with what is known of them.
+// compare compares lanes with the cache.
 func (w *sweeping) compare(q *lanes.Queue, keys []string) error {
 	wrong := map[string]string{}
 	for _, key := range keys {

@@ -11,8 +11,8 @@ import (
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// texts has the SQL of the files by the name that stands above each statement. A word that begins with $ stands for the
-// text of that name.
+// texts has the statements of the SQL files by the name above each. A word that starts with $ is replaced by the text of that
+// name.
 var texts = sync.OnceValue(func() map[string]string {
 	named := map[string]string{}
 	files, err := fs.Glob(sqlFiles, "sql/*.sql")
@@ -36,7 +36,7 @@ var texts = sync.OnceValue(func() map[string]string {
 	return named
 })
 
-// statement returns the SQL of a name.
+// statement returns the SQL of the given name.
 func statement(name string) string {
 	text, ok := texts()[name]
 	if !ok {
@@ -45,12 +45,12 @@ func statement(name string) string {
 	return text
 }
 
-// A many is a statement with a part in braces that is repeated once for each of several rows, joined by commas.
+// A many is a statement with a part in braces, which is repeated for each of several rows, joined by commas.
 type many struct {
-	bySize func() [len(chunkSizes)]string // the statement for as many rows each
+	bySize func() [len(chunkSizes)]string // the statement for each number of rows in chunkSizes
 }
 
-// chunkSizes are the numbers of rows that statements are made for: enough for speed, few enough to keep them prepared.
+// chunkSizes are the numbers of rows that statements are prepared for: enough for speed, few enough to keep them prepared.
 var chunkSizes = [...]int{64, 16, 4, 1}
 
 func repeated(name string) *many {
@@ -70,7 +70,7 @@ func forSizes(name string) (bySize [len(chunkSizes)]string) {
 	return bySize
 }
 
-// chunks calls do for parts of n rows, from row i on, with the SQL for as many rows as the part has.
+// chunks calls do for parts of n rows, each from row i on, with the SQL for its number of rows.
 func (m *many) chunks(n int, do func(sql string, i, size int) error) error {
 	bySize := m.bySize()
 	for i, s := 0, 0; i < n; {

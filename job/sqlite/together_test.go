@@ -7,8 +7,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestInsertAndClaim: what is inserted is claimed by the same call, older jobs come first, and of a call that fails nothing counts. What it has claimed is
-// settled like all else.
+// TestInsertAndClaim: the call claims the jobs that it inserts, after older jobs, and a call that fails has no effect. The claimed jobs are settled
+// like all others.
 func TestInsertAndClaim(t *testing.T) {
 	s := open(t, migrated(t))
 	jobs := newJobs(t, 3)

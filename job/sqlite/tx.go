@@ -8,8 +8,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Tx makes inserts and outcomes part of a transaction of the caller's, on any connection to the store's file. They count when the
-// transaction is committed. After an error the transaction is as it was before the call.
+// Tx makes inserts and outcomes part of a transaction of the caller's, on any connection to the store's file. They take effect
+// when the transaction is committed. After an error the transaction is as it was before the call.
 func (s *Store) Tx(tx *sql.Tx) job.Tx { return userTx{s, tx} }
 
 type userTx struct {
@@ -61,7 +61,7 @@ func (u userTx) run(ctx context.Context, what string, call func(t *txn) error) e
 	if err == nil {
 		err = t.writeCounts()
 	}
-	// Both go on when ctx is canceled. They fail when SQLite has rolled the whole transaction back by itself.
+	// Both run even if ctx is canceled. They fail if SQLite has rolled back the whole transaction by itself.
 	end := foreign{ctx: context.WithoutCancel(ctx), tx: u.tx}
 	if err != nil {
 		_, _ = end.exec(statement("undo"))

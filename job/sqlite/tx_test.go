@@ -75,7 +75,7 @@ func TestTxInsert(t *testing.T) {
 			t.Errorf("after the commit there is %q, want %q", got, want)
 		}
 	}
-	// The class of the rolled back job is not taken for one that is there.
+	// The class of the rolled back job is not cached as if it existed.
 	if _, err := s.Insert(t.Context(), newJob(t, job.Queue("new"))); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestTxInsertFails(t *testing.T) {
 	if _, err := in.Insert(t.Context(), newJob(t, job.Unique("a")), there); err == nil || !strings.Contains(err.Error(), "there already") {
 		t.Errorf("an ID that is taken: %v", err)
 	}
-	// Nothing of the failed call is left, and the transaction goes on.
+	// The failed call has left nothing, and the transaction is still usable.
 	j := newJob(t, job.Unique("a"))
 	if ids, err := in.Insert(t.Context(), j); err != nil || ids[0] != j.ID {
 		t.Errorf("inserted %v, %v; want %v", ids, err, j.ID)
@@ -131,7 +131,7 @@ func TestTxSettle(t *testing.T) {
 	}
 	tx := begin(t, s.DB())
 	if lost := settle(tx, 2); len(lost) != 1 {
-		t.Error("a worker settled what it does not hold")
+		t.Error("a worker settled a job that it does not hold")
 	}
 	if lost := settle(tx, benchClaim.Session); len(lost) != 0 {
 		t.Error("the worker does not hold its job")
@@ -168,7 +168,7 @@ func TestWaitForOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for range 3 {
 				write()
-				// Half of the time after which Wait returns without a cause.
+				// Half of the time after which Wait returns without an event.
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				err := s.Wait(ctx, job.DefaultQueue)
 				cancel()

@@ -9,17 +9,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A txn is a transaction of the store's, or of the caller's, while the store works in it.
+// A txn is a transaction of the store's, or of the caller's, in which the store runs statements.
 type txn struct {
 	session
 	store  *Store
 	now    int64 // microseconds since 1970
 	counts map[countKey]int64
-	// fresh are the classes that this transaction has made, or found: others may use them when it is committed.
+	// fresh are the classes that this transaction has created or found: others may use them after the commit.
 	fresh   map[className]class
 	changed map[string]bool // queues in which jobs may have become due
-	ended   map[int64]bool  // classes of which jobs have stopped running, or no longer wait: others may start
-	callers bool            // not the store's own: what it has seen may be rolled back
+	ended   map[int64]bool  // classes whose jobs have stopped running or waiting: others may start
+	callers bool            // a transaction of the caller's, whose data may be rolled back
 }
 
 func (s *Store) newTxn(in session) *txn {
@@ -39,7 +39,7 @@ func (t *txn) count(class, state, n int64) {
 	}
 }
 
-// writeCounts writes what has been counted since it was called last.
+// writeCounts writes the counts since its last call.
 func (t *txn) writeCounts() error {
 	for key, n := range t.counts {
 		if n != 0 {
@@ -52,10 +52,10 @@ func (t *txn) writeCounts() error {
 	return nil
 }
 
-// transact runs a transaction of the writer, which the caller has locked, with the schema checked. A synced one is on the
-// disk when transact returns, with all that were committed before.
+// transact checks the schema and runs a transaction of the writer, which the caller has locked. A synced one is on disk when
+// transact returns, with all that were committed before.
 func (s *Store) transact(synced bool, run func(t *txn) error) error {
-	// The log is moved before it takes the room that there may be now, and after a failure, in case that makes room.
+	// Checkpoint the log before it uses space that may be free now, and again after a failure, in case that frees space.
 	s.full = s.full && !s.shrinkLog()
 	err := s.transactUnchecked(synced, func(t *txn) error {
 		if err := s.checkSchema(t); err != nil {
@@ -79,7 +79,7 @@ func (s *Store) transactUnchecked(synced bool, run func(t *txn) error) error {
 	committed := false
 	defer func() {
 		if !committed {
-			// SQLite may have rolled back by itself, and then says so; the cause is reported.
+			// SQLite may have rolled back by itself, and then this fails; the cause is reported.
 			_, _ = s.writer.exec(statement("rollback"))
 		}
 	}()
@@ -106,7 +106,7 @@ func (s *Store) transactUnchecked(synced bool, run func(t *txn) error) error {
 	return nil
 }
 
-// noteEnded notes the queues with limits in which jobs have ended: others may start.
+// noteEnded records the queues with limits in which jobs have ended: others may start.
 func (t *txn) noteEnded() error {
 	for id := range t.ended {
 		name, err := t.className(id)
@@ -120,15 +120,15 @@ func (t *txn) noteEnded() error {
 	return nil
 }
 
-// shrinkLog moves what is in the log into the file and cuts it off, and reports whether it could. Otherwise the log is moved
-// when it has grown to 4 MiB, and on a full disk it would hold the room that is missing.
+// shrinkLog checkpoints the log into the file and truncates it, and reports whether it could. SQLite itself checkpoints the log
+// when it has grown to 4 MiB; on a full disk that would keep space that is needed.
 func (s *Store) shrinkLog() bool {
 	row, err := one(s.writer, statement("shrink_log"))
 	return err == nil && integer(row[0]) == 0
 }
 
-// begin waits for the lock for writing. SQLite's own way of waiting, with longer and longer pauses, lets a process that
-// writes all the time shut out the others.
+// begin waits for the write lock. SQLite's own way of waiting, with longer and longer pauses, lets a process that writes all the
+// time starve the others.
 func (s *Store) begin() error {
 	for begun := time.Now(); ; {
 		_, err := s.writer.exec(statement("begin"))
@@ -143,7 +143,7 @@ func (s *Store) begin() error {
 	}
 }
 
-// read runs a transaction that sees one state of the file.
+// read runs a read-only transaction, which sees one state of the file.
 func (s *Store) read(ctx context.Context, what string, run func(t *txn) error) error {
 	err := s.readUnexplained(ctx, run)
 	if err != nil && s.isClosed() {
@@ -156,7 +156,7 @@ func (s *Store) readUnexplained(ctx context.Context, run func(t *txn) error) err
 	if s.isClosed() {
 		return job.ErrClosed
 	}
-	// Before, since a connection that is opened only now would make an empty file.
+	// Check this first, since opening a connection only now would create an empty file.
 	if err := s.identity.check(); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// takeKey gives a unique key to a job, unless another holds it, and returns the holder.
+// takeKey gives a unique key to a job, unless another job holds the key, and returns the holder.
 func (t *txn) takeKey(key string, id job.ID) (job.ID, error) {
 	changed, err := t.exec(statement("key_take"), key, id[:], t.now)
 	if err != nil {
@@ -23,8 +23,8 @@ func (t *txn) takeKey(key string, id job.ID) (job.ID, error) {
 	return idOf(row[0]), nil
 }
 
-// meetHolder decides between a new job and the holder of its key, which may be among those that are about to be inserted, and
-// returns which of them has the key then.
+// meetHolder decides between a new job and the holder of its key, which may be one of the jobs that are about to be inserted, and
+// returns which of them then has the key.
 func (t *txn) meetHolder(j *job.Job, holder job.ID, fresh []*job.Job) (job.ID, error) {
 	if j.UniqueWhile == nil && !j.Replace {
 		return holder, nil
@@ -62,7 +62,7 @@ func (t *txn) meetHolder(j *job.Job, holder job.ID, fresh []*job.Job) (job.ID, e
 	return holder, err
 }
 
-// letGoKey is called for a job that has finished: its key, if it holds it, is free, now or when UniqueFor is over.
+// letGoKey is called for a job that has finished: it frees the job's key, if the job holds it, now or when UniqueFor is over.
 func (t *txn) letGoKey(key string, id job.ID, until int64) error {
 	var err error
 	if until > t.now {

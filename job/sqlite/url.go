@@ -12,14 +12,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/storeurl"
 )
 
-// A place is where a store is: a file, and how to open it.
+// A place is the file of a store, and how to open it.
 type place struct {
 	path  string
 	query url.Values // of the URL, for the driver
 }
 
-// parsePlace reads a path, or a URL like sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db?mode=ro. What is more
-// likely to be the URL or the keyword string of a server is refused without being shown.
+// parsePlace reads a path, or a URL like sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db?mode=ro. A text that is more
+// likely the URL or the keyword string of a server is refused without being shown.
 func parsePlace(address string) (place, error) {
 	if scheme := storeurl.Scheme(address); scheme == "postgres" || scheme == "postgresql" {
 		return place{}, errors.New("it is the URL or the keyword string of a PostgreSQL server: use the package job/postgres; a file of such a name is written sqlite:NAME")
@@ -61,7 +61,7 @@ func parsePlace(address string) (place, error) {
 	return p, nil
 }
 
-// check finds what SQLite would report without saying what is wrong.
+// check returns errors that SQLite would report without their cause.
 func (p place) check() error {
 	if info, err := os.Stat(p.path); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder, not a file", p.path)
@@ -79,7 +79,7 @@ func (p place) check() error {
 	return nil
 }
 
-// create makes the file where SQLite would make it, but readable by its owner alone.
+// create creates the file at the path that SQLite would use, but accessible to its owner only.
 func (p place) create() error {
 	if mode := p.query.Get("mode"); mode != "" && mode != "rwc" {
 		return nil
@@ -87,14 +87,14 @@ func (p place) create() error {
 	return privatefile.Create(p.path)
 }
 
-// source returns the name by which the driver opens the file, with pragmas for every connection. immediate is for
-// transactions that will write.
+// source returns the name by which the driver opens the file, with pragmas for every connection. immediate is for transactions
+// that will write.
 func (p place) source(immediate bool, pragmas ...string) string {
 	query := url.Values{}
 	for key, values := range p.query {
 		query[key] = values
 	}
-	// The wait for a lock is first: all that follows may have to.
+	// The pragma for the lock timeout comes first: the others may have to wait for a lock.
 	query["_pragma"] = append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, append(pragmas, query["_pragma"]...)...)
 	if immediate {
 		query.Set("_txlock", "immediate")

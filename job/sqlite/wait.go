@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	polling  = 20 * time.Millisecond // between looks for what other processes wrote
+	polling  = 20 * time.Millisecond // between two checks for writes of other processes
 	everyone = ""                    // stands for all queues
 )
 
-// waits wakes those that wait for jobs.
+// waits wakes the callers of Wait.
 type waits struct {
 	mu     sync.Mutex
 	events wakeup.Events
 
 	pollMu  sync.Mutex
 	polled  time.Time
-	version int64 // of the data, as the writer's connection sees what others write
+	version int64 // of the data, as the writer's connection sees the writes of others
 }
 
-// notify says that jobs of some queues may have become due.
+// notify records that jobs of some queues may have become due, and wakes waiters.
 func (w *waits) notify(queues map[string]bool) {
 	if len(queues) == 0 {
 		return
@@ -53,7 +53,7 @@ func (w *waits) leave(waiter *wakeup.Waiter) {
 	waiter.End()
 }
 
-// check reports whether there are news for a waiter, and returns a channel to wait on.
+// check reports whether a waiter has news, and returns a channel to wait on.
 func (w *waits) check(waiter *wakeup.Waiter) (news bool, changed <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,8 +93,8 @@ func (s *Store) Wait(ctx context.Context, queues ...string) error {
 	}
 }
 
-// poll looks whether others have written to the file, unless somebody else has just done so or the writer is in use: then
-// the next look finds it.
+// poll checks whether others have written to the file, unless another caller has just done so or the writer is in use: then the
+// next check detects it.
 func (s *Store) poll() error {
 	w := &s.waits
 	if !w.pollMu.TryLock() {

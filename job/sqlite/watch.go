@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Watch returns the last tree of a running job, and asks its worker for more.
+// Watch returns the last tree of a running job, and makes its worker report more.
 func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
 	var tree job.Tree
 	err := s.write(ctx, fmt.Sprintf("watch job %v", id), func(t *txn) error {
@@ -37,7 +37,7 @@ func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree
 	return tree, nil
 }
 
-// keepTrees keeps the trees of watched jobs that the session holds.
+// keepTrees stores the trees of watched jobs that the session holds.
 func (t *txn) keepTrees(r job.Renewal) error {
 	for _, tree := range r.Trees {
 		if _, err := t.exec(statement("watch_tree"), tree.Job[:], int64(r.Session), int64(tree.Attempt), t.now, tree.JSON); err != nil {

@@ -9,25 +9,24 @@ import (
 	"os"
 )
 
-// A Tally says what arrived of a load.
+// A Tally has the counts of the messages of a load that arrived.
 type Tally struct {
 	Arrived    int // different messages
 	Lost       int
-	Doubled    int // times that a message is there once more
-	Disordered int // messages that stand behind a later one of their connection
-	Strange    int // lines that are none of its messages, or are damaged
+	Doubled    int // repeated copies of messages
+	Disordered int // messages behind a later one of their connection
+	Strange    int // lines that are not messages of the load, or are damaged
 }
 
-// Complete reports that every message is there once and in its place.
+// Complete reports whether every message arrived once and in order.
 func (t Tally) Complete() bool { return t.Lost+t.Doubled+t.Disordered+t.Strange == 0 }
 
-// String says what is wrong, in one line.
+// String returns the counts in one line.
 func (t Tally) String() string {
 	return fmt.Sprintf("%d arrived, %d lost, %d doubled, %d out of order, %d strange lines", t.Arrived, t.Lost, t.Doubled, t.Disordered, t.Strange)
 }
 
-// Count reads the files that a server has written, in which each message stands on a line with whatever else, the order of files being that of
-// time.
+// Count reads the files that a server has written, oldest first. Each message is on its own line, possibly with other text.
 func (l Load) Count(files ...string) (t Tally, err error) {
 	c := l.newCounter()
 	for _, name := range files {
@@ -103,7 +102,7 @@ func (c *counter) line(line []byte) {
 	c.last[conn] = max(c.last[conn], n)
 }
 
-// parse reads digits; what has others is -1.
+// parse parses a number. It returns -1 if a character is not a digit.
 func parse(digits []byte) (n int) {
 	for _, d := range digits {
 		if d < '0' || d > '9' {

@@ -1,7 +1,6 @@
-// Package load sends log messages as fast as a server takes them, and counts those that arrived in its files.
-//
-// Every message has the number of its connection and its own number there, so that a lost one, one that came twice and one
-// that came too late are found in what was written. It sends to addresses of this machine alone, a given number of messages.
+// Package load sends log messages as fast as a server takes them, and counts those that arrive in its files. Every message has
+// the number of its connection and its number within it, so that lost, duplicate and late messages are detected in the written
+// files. It sends a given number of messages, only to addresses of this machine.
 package load
 
 import (
@@ -13,21 +12,21 @@ import (
 // A Format is how a protocol writes a message.
 type Format string
 
-// The formats. Except for the first they are syslog over TCP.
+// The formats. All but the first are syslog over TCP.
 const (
 	Analogger Format = "analogger"
-	Octets    Format = "rfc5424-octets" // RFC 5424, each message after its length
+	Octets    Format = "rfc5424-octets" // RFC 5424, each message preceded by its length
 	Lines     Format = "rfc5424-lf"     // RFC 5424, each message on a line
 	BSD       Format = "rfc3164-lf"     // RFC 3164, each message on a line
 )
 
-// Formats are all of them. Beside them there is [Own].
+// Formats are all formats except [Own].
 var Formats = []Format{Analogger, Octets, Lines, BSD}
 
-// MessageSize is the length of a message's text in bytes; the frame around it has some more.
+// MessageSize is the length of a message's text in bytes; the frame around it is longer.
 const MessageSize = 100
 
-// In a message stand its connection and its number: "#c007 n00000042#", and then what fills it up.
+// A message has its connection and its number: "#c007 n00000042#", followed by padding.
 const (
 	mark      = "#c"
 	markSize  = len("#c000 n00000000#")
@@ -37,7 +36,7 @@ const (
 
 var filler = strings.Repeat(" searching for a word", MessageSize)
 
-// frame returns one message of a connection with the number 0, and where the digits of the number end in it.
+// frame returns a message of a connection with the number 0, and where the digits of the number end in it.
 func (f Format) frame(conn int) (frame []byte, digits int, err error) {
 	text := fmt.Sprintf("#c%03d n00000000#", conn)
 	text += filler[:MessageSize-len(text)]

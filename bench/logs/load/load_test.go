@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// sink takes a load, and returns all that came, connection after connection, without Analogger's first frame.
+// sink receives a load, and returns all bytes, connection after connection, without Analogger's first frame.
 func sink(t *testing.T, l Load) []byte {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +64,7 @@ func TestFormats(t *testing.T) {
 		t.Run(string(f), func(t *testing.T) {
 			l := Load{Format: f, Connections: 3, Messages: 5000, Key: "secret"}
 			got := sink(t, l)
-			switch f { // as lines
+			switch f { // convert to lines
 			case Analogger:
 				got = bytes.ReplaceAll(got, []byte("01180118:"), []byte("\n01180118:"))[1:]
 				got = append(got, '\n')

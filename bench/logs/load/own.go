@@ -15,24 +15,24 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// Own is the protocol of package logs, spoken here without its client, so that a load costs little: the records of a batch
-// are encoded once, and only the numbers change. Send returns when the server has acknowledged all of them.
+// Own is the protocol of package logs, implemented here without its client, so that sending a load costs little: the records of a
+// batch are encoded once, and only the numbers change. Send returns when the server has acknowledged all of them.
 const Own Format = "own"
 
 const (
-	ownBatch  = 1000 // records of a batch
-	ownWindow = 16   // batches of a connection that are not acknowledged
+	ownBatch  = 1000 // records per batch
+	ownWindow = 16   // unacknowledged batches per connection
 	headSize  = 9    // kind, length and checksum of a frame
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// An ownBuffer is a frame with a batch.
+// An ownBuffer is a frame that holds a batch.
 type ownBuffer struct {
 	frame  []byte
-	data   int // where the records begin
-	record int // bytes of each
-	digits int // where the digits of its number begin in it
+	data   int // where the records start
+	record int // bytes per record
+	digits int // where the digits of its number start in it
 }
 
 func newOwnBuffer(conn int) ownBuffer {
@@ -59,7 +59,7 @@ func newOwnBuffer(conn int) ownBuffer {
 	return o
 }
 
-// batch returns the frame with records of a connection, of which n have been sent before.
+// batch returns the frame with the next count records of a connection, which has sent n before.
 func (o ownBuffer) batch(n, count int) []byte {
 	b := o.frame[:o.data+count*o.record]
 	for i := range count {
@@ -123,7 +123,7 @@ func (l Load) sendOwn(ctx context.Context, c net.Conn, conn int) error {
 	})
 }
 
-// answer reads a frame that is to be of a kind, and returns its body.
+// answer reads a frame of the given kind, and returns its body.
 func answer(in *bufio.Reader, kind byte) ([]byte, error) {
 	head := make([]byte, headSize)
 	if _, err := io.ReadFull(in, head); err != nil {
@@ -143,7 +143,7 @@ func answer(in *bufio.Reader, kind byte) ([]byte, error) {
 	return body, nil
 }
 
-// CountRecords is Count for what a store has kept of the service app.
+// CountRecords is Count for the records of the service app in a store.
 func (l Load) CountRecords(records meanwhile.Stream[logs.Record]) (Tally, error) {
 	c := l.newCounter()
 	var line []byte

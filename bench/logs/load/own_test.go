@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// A memory keeps the messages of what comes, or only counts.
+// A memory keeps the received messages, or only counts them.
 type memory struct {
 	mu      sync.Mutex
 	counts  bool
@@ -39,7 +39,7 @@ func (m *memory) Append(_ context.Context, batches ...*logs.Batch) error {
 
 func (m *memory) Last(context.Context, logs.Client) (uint64, error) { return 0, nil }
 
-// serveOwn sends a load to the server's half of the protocol, in this process.
+// serveOwn sends a load to the server side of the protocol, in this process.
 func serveOwn(tb testing.TB, l Load, m *memory) {
 	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,7 +84,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// BenchmarkOwn is the limit of the protocol: nothing is kept.
+// BenchmarkOwn measures the limit of the protocol: messages are not stored.
 func BenchmarkOwn(b *testing.B) {
 	m := memory{counts: true}
 	serveOwn(b, Load{Format: Own, Connections: min(8, b.N), Messages: b.N, Key: "secret"}, &m)

@@ -11,21 +11,21 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A Load is what is sent.
+// A Load describes the messages to send.
 type Load struct {
-	Address     string // of a port of this machine
+	Address     string // a port of this machine
 	Format      Format
 	Connections int    // at once
-	Messages    int    // of all connections together
-	Key         string // of Analogger
+	Messages    int    // on all connections together
+	Key         string // the key of Analogger
 }
 
 const (
-	batchSize = 64 << 10 // bytes of a write
+	batchSize = 64 << 10 // bytes per write
 	timeLimit = time.Minute
 )
 
-// each is how many messages a connection sends; the first ones send what does not divide.
+// each returns how many messages a connection sends; the first connections send the remainder.
 func (l Load) each(conn int) int {
 	n := l.Messages / l.Connections
 	if conn < l.Messages%l.Connections {
@@ -34,8 +34,8 @@ func (l Load) each(conn int) int {
 	return n
 }
 
-// Send sends all messages and closes the connections. It returns when the sockets have taken them, or after a minute with an
-// error.
+// Send sends all messages and closes the connections. It returns when they have been written to the sockets, or after a minute
+// with an error.
 func (l Load) Send(ctx context.Context) error {
 	host, _, err := net.SplitHostPort(l.Address)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
@@ -88,7 +88,7 @@ func (l Load) send(ctx context.Context, conn int) error {
 	return c.(*net.TCPConn).CloseWrite()
 }
 
-// greet sends what comes before messages and waits for the answer.
+// greet sends the handshake, if there is one, and waits for the answer.
 func (l Load) greet(c net.Conn) error {
 	if l.Format != Analogger {
 		return nil

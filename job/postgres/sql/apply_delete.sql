@@ -1,5 +1,5 @@
--- Deletes the jobs that were found, with the unique keys that they hold. $20 are the states in which that makes sense.
--- A job in order that goes away lets the next of its lane start, and so may a discarded one.
+-- Deletes the jobs that were found, with the unique keys that they hold. $20 are the states in which the action applies. The
+-- deletion of a job that runs in order lets the next one of its lane start, and so may that of a discarded job.
 , waiting as (
     delete from meanwhile.queued where id = any (array(select id from found where state = 'queued'))
     returning id, queue, kind, unique_key, 'queued' state, limit_key

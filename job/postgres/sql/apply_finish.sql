@@ -1,6 +1,6 @@
 -- Cancels or discards the jobs that were found: those queued become finished in the state $21, and workers are asked to cancel those
--- running if $22. $20 are the states in which the action makes sense. A job in order
--- that goes away lets the next of its lane start.
+-- running if $22. $20 are the states in which the action applies. When a job that runs in order is finished, the next one of its
+-- lane may start.
 , gone as (
     delete from meanwhile.queued where id = any (array(select id from found where state = 'queued'))
     returning *

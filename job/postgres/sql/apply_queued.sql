@@ -1,6 +1,5 @@
--- Gives the queued jobs that were found the queue $21 and the priority $22, as far as these are not null; if $23 they are due at $24, or
--- now. $20 are the states in which that makes sense. A job in order that is moved lets the next of its
--- lane start.
+-- Gives the queued jobs that were found the queue $21 and the priority $22, unless these are null; if $23 they are due at $24, or now.
+-- $20 are the states in which the action applies. When a job that runs in order is moved, the next one of its lane may start.
 , before as materialized (
     select id, queue, kind, limit_key from meanwhile.queued where id = any (array(select id from found where state = 'queued'))
     order by id for update

@@ -1,7 +1,7 @@
 -- Makes the queued jobs that were listed due now, and queues the finished ones again, unless their unique key is held by another job; of several jobs
 -- with one key the newest gets it. With $21 they get all their attempts again. $20 are the states in which the action applies. How often a job was
 -- released is the last entry of its detail. Keys that no job has are taken before others are locked, as inserts do: in another order the two could
--- deadlock, see apply_found. A key that could be had, but was deleted before it was locked, is no conflict: the job is searched for again.
+-- deadlock, see apply_found. A key that was free to take, but was deleted before it was locked, is no conflict: the job is searched for again.
 , archived as materialized (
     select id, unique_key from meanwhile.finished
     where id = any (array(select id from listed where state not in ('queued', 'running') and state = any ($20)))

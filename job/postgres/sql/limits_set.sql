@@ -1,4 +1,4 @@
--- Sets the limits of the queue $1 to $2. With $3 and $4 its rate of starts, and those of its keys without limits of their own, begin anew; with $5
+-- Sets the limits of the queue $1 to $2. With $3 and $4 its rate of starts, and those of its keys without limits of their own, start anew; with $5
 -- and $6 the rates of units. With $7 discarded jobs no longer hold their keys.
 with h as (
     delete from meanwhile.holders where $7 and queue = $1

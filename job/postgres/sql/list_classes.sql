@@ -1,13 +1,13 @@
 -- The newest jobs that match a filter, at most $4: of those queued if $1, running if $2, finished if $3; with IDs from $5 and below $6, or of the
 -- list $7; of the kinds $8, the queues $9 and, if finished, the states $10. Of the queued jobs all are wanted if $11, else the scheduled ones if $12,
 -- and those that are retried, which have an index of their own, if $13. $14 is the worker, $15 the unique key, $16 the time before which they
--- finished. $17 are patterns of the args, $18 is one of the detail, $19 are texts that the options have. Null is no bound.
--- Finished jobs are searched by queue, kind and state, of which counts has those that exist: each is one range of an index. If $4 entries of each
--- would be many, a few of each are read first: they show an ID that none of the newest jobs is below. Queued jobs have no such index. They are not
--- searched if counts has none. If it has few of them compared to all, their IDs are read from the indexes of the queues, which are small beside the
--- table; else the newest of all are likely to contain enough of them.
--- They are few if their index entries cost less to read than the newest jobs until enough of them match, where a row costs as much as two entries.
--- For kinds, whose index has others as well, and if another condition narrows the search, they are few if they are a fiftieth of all.
+-- finished. $17 are patterns of the args, $18 is one of the detail, $19 are texts that the options have. Null is no bound. Finished jobs are searched
+-- by queue, kind and state: each combination that counts has is one range of an index. If $4 entries of each would be many, a few of each are read
+-- first: they show an ID that none of the newest jobs is below. Queued jobs have no such index. They are not searched if counts has none. If it has
+-- few of them compared to all, their IDs are read from the indexes of the queues, which are small beside the table; else the newest of all are likely
+-- to contain enough of them. They are few if their index entries cost less to read than the newest jobs until enough of them match, where a row costs
+-- as much as two entries. For kinds, whose index has others as well, and if another condition narrows the search, they are few if they are a fiftieth
+-- of all.
 with total as materialized (
     select queue, kind, sum(unfinished) unfinished, sum(completed) completed, sum(canceled) canceled, sum(discarded) discarded
     from meanwhile.counts

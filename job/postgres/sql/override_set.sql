@@ -1,5 +1,5 @@
--- Sets the limits of the key $2 of the queue $1 to $3. $4 is how many more keys have limits then. With $5 its rate of starts begins anew, with $6
--- that of units.
+-- Sets the limits of the key $2 of the queue $1 to $3. $4 is the change in the number of keys that have limits. With $5 its rate of starts starts
+-- anew, with $6 its rate of units.
 with w as (
     update meanwhile.lanes set free = case when $5 then null else free end, paid = case when $6 then null else paid end
     where queue = $1 and key = $2

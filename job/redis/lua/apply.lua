@@ -15,7 +15,7 @@ local function takeKey(j)
   return true
 end
 
--- uncounted returns the detail of a job without its last entry, how often it was released.
+-- uncounted returns a job's detail without its last entry, which is how often the job was released.
 local function uncounted(detail)
   if string.find(detail, '^{"released":%d+}$') then return '' end
   return (string.gsub(detail, ',"released":%d+}$', '}'))

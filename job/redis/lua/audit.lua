@@ -1,4 +1,4 @@
--- Appends entries to the audit log. ARGV: the staged parts, and how many entries the log keeps; then for each entry its time, "" for now, and its
+-- Appends entries to the audit log. ARGV: the staged parts, and how many entries the log keeps; then for each entry its time ("" is now) and its
 -- JSON.
 local a = staged()
 if not a then return redis.error_reply('STAGE the parts of a large call are gone: call again') end

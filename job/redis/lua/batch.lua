@@ -1,7 +1,7 @@
--- The jobs of a session are stored as batches: the jobs of one claim. h:S has the batches by the number of the claim, b:S the IDs of each, and how
--- many of them the session still holds. A job has its session and its batch.
+-- A batch has the jobs of one claim of a session. h:S has the batches of session S by the number of the claim, b:S the IDs of each, and how many
+-- of them the session still holds. A job has its session and its batch.
 
--- holdBatch makes jobs a batch of a session. The caller saves them.
+-- holdBatch makes jobs a batch of a session. The caller saves the jobs.
 local function holdBatch(session, number, list)
   if #list == 0 then return end
   local held, at = P .. 'b:' .. session, now

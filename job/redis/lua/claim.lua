@@ -1,8 +1,8 @@
--- Claims jobs. ARGV: the steps to run ("b" begins the session, "e" takes jobs whose lease has expired, "d" due ones), worker, session, call, since,
--- lease, kinds as JSON or "", the limit, where to continue in the first queue (priority, member), then queues, each with its limit. Returns
---   whether the claim counts, the jobs that calls without an answer took, jobs whose lease had expired, the workers that had them, due
---   jobs, the number of the queue of each of these two, the time until the next job may start (-1 for never), the number of the queue to
---   continue with (0 if all is done), where in it (priority, member), whether expired leases remain, and which of "e" and "d" to continue.
+-- Claims jobs. ARGV: the steps to run ("b" starts the session, "e" takes jobs whose lease has expired, "d" due ones), worker, session, call, since,
+-- lease, kinds as JSON or "", the limit, where to continue in the first queue (priority, member), then queues, each with its limit. Returns whether
+-- the claim counts, the jobs that calls without an answer took, jobs whose lease had expired, the workers that had them, due jobs, the number of
+-- the queue of each of these two, the time until the next job may start (-1 for never), the number of the queue to continue with (0 if all is
+-- done), where in it (priority, member), whether expired leases remain, and which of "e" and "d" to continue.
 local todo, worker, session = ARGV[1], ARGV[2], ARGV[3]
 local number, since, lease = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local limit, resumeAt, resumeMember = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
@@ -44,7 +44,7 @@ if string.find(todo, 'b', 1, true) then
   end
 end
 
--- take gives a job to the session, and adds it to the answer. The end of the script stores all taken jobs as a batch.
+-- take assigns a job to the session, and adds it to the answer. At the end, the script stores all taken jobs as a batch.
 local batch, bytes, most = {}, 0, 4000000
 local function take(list, of, i, j)
   bytes = bytes + #j.kept
@@ -54,12 +54,13 @@ local function take(list, of, i, j)
   batch[#batch + 1], list[#list + 1], of[#of + 1] = j, j, i
 end
 
--- After so many jobs that it cannot take, a claim lets other scripts run.
+-- mostSeen bounds how many jobs that it cannot take a claim reads before it lets other scripts run.
 local mostSeen = 2000
 
 local stopAt, stopPriority, stopMember, stopIn = 0, 0, '', ''
 
--- takeExpired takes jobs of a queue whose lease has expired. If it has read enough, it returns the priority and the member to continue with.
+-- takeExpired takes jobs of a queue whose lease has expired. If it has read many others, it returns the priority and the member to continue
+-- with.
 local isOver = {}
 local function takeExpired(i, q, first, resume)
   local seen = 0
@@ -129,7 +130,8 @@ end
 
 local at
 
--- start gives queued jobs, which are in no sorted set of ready jobs any more, to the session. It reports whether the answer is large enough.
+-- start assigns queued jobs, which have been removed from the sorted sets of ready jobs, to the session. It reports whether the answer is
+-- large enough.
 local function start(q, l, list)
   for n = 1, #list do
     local j = list[n]
@@ -141,7 +143,7 @@ local function start(q, l, list)
   return bytes >= most
 end
 
--- begin starts jobs of lanes, whose members in the lanes' sets are found.
+-- begin starts jobs of lanes. found has their members in the sets of each lane.
 local function begin(q, lanes, p, found)
   local keyed = {}
   for i = 1, #lanes do
@@ -162,7 +164,7 @@ local function begin(q, lanes, p, found)
   return bytes >= most
 end
 
--- setAside moves jobs of a list, which other claims should take, to the sorted set.
+-- setAside moves jobs that other claims should take from a list to the sorted set.
 local function setAside(key, list)
   local args = {}
   for n = 1, #list do
@@ -208,7 +210,7 @@ local function fromBoth(q, p, n, rank, last)
     local member, score = page[a], tonumber(page[a + 1])
     local item = items[b]
     if member and score > now then member = nil end
-    -- If one side has no more items read, but may have further ones, the other has to wait.
+    -- If all items read from one side are used up, but it may have more, the other side has to wait.
     if not member and (#page == 2 * n and a > #page) or not item and #items == n and b > n then break end
     if not member and not item then break end
     local dueAt = item and struct.unpack('>d', item, 17)
@@ -230,7 +232,7 @@ local function fromBoth(q, p, n, rank, last)
       if j and not known[j.id] then
         if wanted(nil, j.k) then
           chosen[#chosen + 1] = j
-          members[#members + 1] = j.id .. j.k -- it may be in both
+          members[#members + 1] = j.id .. j.k -- the member may be in both
         else
           others[#others + 1] = j
         end

@@ -1,5 +1,6 @@
--- Compares some lanes of the queue ARGV[1] with the jobs in them: about ARGV[3] lanes, from the cursor ARGV[2] of HSCAN on, but for those that
--- changed since they were written. Returns the next cursor, and the keys that differed, each with what was wrong.
+-- Compares some lanes of the queue ARGV[1] with the jobs in them: about ARGV[3] lanes, from the cursor ARGV[2] of HSCAN on, except those that
+-- the next claim settles anyway, since they are marked as changed or are due to be checked. Returns the next cursor, and the keys that
+-- differed, each with what was wrong.
 local q = openQueue(ARGV[1])
 local page = call('HSCAN', P .. 'l:' .. q.name, ARGV[2], 'COUNT', ARGV[3])
 local found = { page[1] }

@@ -1,5 +1,5 @@
--- Compares how many jobs of the queue ARGV[1] are running, by limit key, with the stored counts. If more than ARGV[2] are running, it compares only
--- the sums. Returns the keys that differed, each with what was wrong.
+-- Compares the number of running jobs of the queue ARGV[1], by limit key, with the stored counts. If more than ARGV[2] are running, it compares
+-- only the sums. Returns the keys that differed, each with what was wrong.
 local name, most = ARGV[1], tonumber(ARGV[2])
 local prefix, sets, sum = 'running\n' .. name .. '\n', {}, 0
 for _, class in ipairs(call('SMEMBERS', P .. 'classes')) do

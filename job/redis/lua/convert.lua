@@ -1,7 +1,7 @@
 -- Converts a store of schema 2, a few hundred jobs at a time. Returns "more" until it has schema 3. Repeated steps change nothing, so several
--- programs may run it at once, and if one dies, others continue. Programs for schema 2 that still run, or run later, get an error from each call:
--- the key of their long call exists, but is of another type. Returns "half" if a real long call of theirs is written in part, which only such a
--- program can finish.
+-- programs may run it at once, and if one crashes, others continue. Programs for schema 2 that still run, or run later, get an error from each
+-- call: the key of their long call exists, but is of another type. Returns "half" if a real long call of theirs is partly written, which only
+-- such a program can finish.
 local meta, todo, long = P .. 'meta', P .. 'converting', P .. 'long'
 local schema, after = unpack(call('HMGET', meta, 'schema', 'converted'))
 if schema ~= '2' and schema ~= '2 to 3' then return 'done' end
@@ -11,7 +11,7 @@ if schema == '2' then
     local phase, token = unpack(call('HMGET', long, 'phase', 'token'))
     if tonumber(phase) > 2 then return 'half' end
     evenFull()
-    call('DEL', long, P .. 'stage:' .. token, P .. 'answer:' .. token) -- it has not written anything yet
+    call('DEL', long, P .. 'stage:' .. token, P .. 'answer:' .. token) -- the long call has not written anything yet
   end
   evenFull()
   call('SET', long, 'schema 3')

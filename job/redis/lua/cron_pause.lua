@@ -1,4 +1,4 @@
--- Stops the ticks of a cron, or resumes them after now: those of the pause are skipped. ARGV: cron, "1" or "". Returns 0 if the cron was never noted.
+-- Stops the ticks of a cron, or resumes them: ticks of the pause are skipped. ARGV: cron, "1" or "". Returns 0 if the cron was never noted.
 local key = P .. 'cron:' .. ARGV[1]
 if call('EXISTS', key) == 0 then return 0 end
 if ARGV[2] == '1' then

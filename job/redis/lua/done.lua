@@ -1,7 +1,7 @@
 -- ending has functions of other files that run at the end of a script.
 local ending = {}
 
--- done writes what was gathered. Each script that changes jobs ends with it.
+-- done writes the gathered changes. Each script that changes jobs calls it at the end.
 local done
 do
   -- isOpen reports whether jobs of a stored lane may start (see lane.lua): its priority comes first, after an empty string if it is packed.

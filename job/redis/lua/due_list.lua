@@ -1,8 +1,8 @@
 -- Jobs without a limit key that are due at once are in lists, each as its ID and its due time in eight bytes. An item whose job is no longer queued,
--- or queued elsewhere, is skipped when it is read: nothing is removed from the middle of a list.
+-- or queued elsewhere, is skipped when it is read: items are never removed from the middle of a list.
 local dueNow = struct.pack('>d', now)
 
--- idsIn returns the IDs of items, and reads their jobs at once.
+-- idsIn returns the IDs of items, and reads all their jobs.
 local function idsIn(items)
   local ids = {}
   for i = 1, #items do ids[i] = string.sub(items[i], 1, 16) end

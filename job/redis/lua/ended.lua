@@ -1,4 +1,5 @@
--- Jobs that finish at once are one member of f:STATE: their IDs, one after the other. leaveEnded notes that a job is no longer one of them.
+-- Jobs that finish at the same time are one member of f:STATE: their IDs, one after the other. leaveEnded records that a job is no longer
+-- one of them.
 local function leaveEnded(state, at, id)
   local key = P .. 'f:' .. state
   local of = unended[key]

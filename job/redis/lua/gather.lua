@@ -1,5 +1,5 @@
 -- Scripts that read and write jobs gather their writes, and write each key once at the end, see done.lua: a command for each job would cost more than
--- the work itself. A script writes nothing before it knows that it can do all that it was asked to.
+-- the work itself. A script writes nothing before it knows that it can complete its call.
 
 local runs, counted, touched, woken, classes, members, lists, ended, unended, leaving = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
 
@@ -21,7 +21,7 @@ local function writeAll(name, lists)
   end
 end
 
--- put notes that a member belongs in a sorted set with a score; with the score false, that it does not belong there.
+-- put records that a member belongs in a sorted set with a score, or, if the score is false, that it does not belong there.
 local function put(key, score, member)
   local of = members[key]
   if not of then
@@ -42,8 +42,8 @@ local function count(q, l, d)
   if l ~= '' then r[l] = (r[l] or 0) + d end
 end
 
--- touch marks a lane, so that the next claim checks whether it may start a job. Lanes that may get in line in the order in which they were marked. A
--- lane in which nothing happened but that a job ended is marked only if it is not open: an open one stays so.
+-- touch marks a lane, so that the next claim checks whether it may start a job. Lanes that may start a job get in line in the order in which they
+-- were marked. A lane of which a job has ended, without any other change, is marked only if it is not open: an open lane stays open.
 local function touch(q, l, hasEnded)
   if l == '' then return end
   local t = touched[q]

@@ -3,7 +3,7 @@
 -- Jobs that this script has read, by ID, false if there is none; and the changed ones, which done writes in this order.
 local jobs, changed = {}, {}
 
--- fetch reads jobs at once, but for those that are read already.
+-- fetch reads several jobs, except those that have been read already.
 local function fetch(ids)
   local missing = {}
   for i = 1, #ids do
@@ -26,14 +26,14 @@ local function load(id)
     local v = call('HGET', J, id)
     j = v and read(id, v)
     jobs[id] = j
-  elseif j and j.fresh then -- inserted by this script, which has a part of it
+  elseif j and j.fresh then -- inserted by this script, which has only a part of it
     setmetatable(j, { __index = parse(j.kept) })
     j.fresh = false
   end
   return j or nil
 end
 
--- save has a job written at the end; with all, not only its first part.
+-- save marks a job to be written at the end; without all, only its first part is written.
 local function save(j, all)
   if not j.changed then
     j.changed = true
@@ -43,8 +43,8 @@ local function save(j, all)
   if all then j.all = true end
 end
 
--- whole appends a job to a list as the caller reads it: its ID and its value, followed by the args if they are not in it. It returns their size. To
--- join both to one string would cost more than to send two.
+-- whole appends a job to a list in the format for the caller: its ID and its value, followed by the args if they are stored separately. It returns
+-- their size. Joining both to one string would cost more than sending two.
 local function whole(list, j)
   local v = j.changed and textOf(j) or j.kept
   if has(j, hasArgs) then v = v .. call('HGET', A, j.id) end
@@ -53,7 +53,7 @@ local function whole(list, j)
   return #v
 end
 
--- classKey is called many times in a row for the same queue and kind.
+-- classKey returns the key of a class. It caches keys, and is fast when it is called several times in a row for the same queue and kind.
 local classKey
 do
   local keys, lastQueue, lastKind, ofLast = {}, nil, nil, nil
@@ -75,7 +75,7 @@ do
   end
 end
 
--- enterClass notes the class that a job now belongs to, leaveClass that it belongs to none, see writeJobs.
+-- enterClass records the class that a job now belongs to, leaveClass that it belongs to none, see writeJobs.
 local function enterClass(j)
   local key = classKey(j.s, j.q, j.k)
   classes[key] = true

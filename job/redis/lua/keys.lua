@@ -1,4 +1,4 @@
--- The names of keys, and the time: every script begins with this text. KEYS[1] is the prefix of all keys, "{name}:". keys.md describes each key.
+-- The names of keys, and the time: every script starts with this text. KEYS[1] is the prefix of all keys, "{name}:". keys.md describes each key.
 
 local P = KEYS[1]
 local call = redis.call

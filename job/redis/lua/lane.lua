@@ -3,10 +3,10 @@
 
 local tenYears = 315360000000000
 
-local lateStart = 50000 -- a start that is late lets the next one be early by at most this
+local lateStart = 50000 -- a late start lets the next one be early by at most this
 
--- span returns the time that n starts, or units, take, rounded up; at most ten years. The remainder is multiplied in two steps, so that nothing is
--- above 2^53.
+-- span returns the time that n starts, or units, take, rounded up; at most ten years. The remainder is multiplied in two steps, so that no number
+-- exceeds 2^53.
 local function span(rate, n)
   local each = math.floor(rate.per / rate.n)
   if n * each >= tenYears then return tenYears end
@@ -72,7 +72,7 @@ end
 -- ofKey returns the limits of a lane's key: its own, or those of each key.
 local function ofKey(q, l) return l.own or q.limits.eachKey end
 
--- The new states of lanes, by queue and key, false for none: writeLanes writes them.
+-- The new states of lanes, by queue and key; false for a lane to delete. writeLanes writes them.
 local lanes = {}
 
 local function saveQueue(q) call('HSET', P .. 'q:' .. q.name, 'tu', int(q.turn), 'fu', int(q.full), 'pd', int(q.paid)) end
@@ -110,7 +110,7 @@ do
   end
 end
 
--- readLanes reads lanes at once, but for those that are read already.
+-- readLanes reads several lanes, except those that have been read already.
 local function readLanes(q, names)
   local missing = {}
   for i = 1, #names do
@@ -127,7 +127,7 @@ local function openLane(q, name)
   return q.lanes[name]
 end
 
--- turnText returns the turn of a lane as it is stored.
+-- turnText returns the turn of a lane as text, as it is stored.
 local function turnText(l)
   if l.textOf ~= l.turn then l.textOf, l.turnText = l.turn, int(l.turn) end
   return l.turnText
@@ -137,7 +137,7 @@ local saveLane
 do
   local a = {}
 
-  -- restOf returns what is stored of a lane after its turn.
+  -- restOf returns the stored fields of a lane after its turn.
   local function restOf(q, l)
     if a.q ~= q or a.full ~= l.full or a.held ~= l.held or a.paid ~= l.paid or a.served ~= l.served then
       a.q, a.full, a.held, a.paid, a.served = q, l.full, l.held, l.paid, l.served
@@ -148,7 +148,7 @@ do
 
   saveLane = function(q, l)
     local text = l.priority .. ' ' .. turnText(l) .. restOf(q, l)
-    if text == l.kept then return end -- most lanes that are checked again have not changed
+    if text == l.kept then return end -- most lanes that are settled again have not changed
     local of = lanes[q.name]
     if not of then
       of = {}
@@ -202,7 +202,7 @@ local function queueNext(q) return math.max(nextStart(q.limits.starts, q.full), 
 
 local function inOrder(q, l) return l.key ~= '' and q.limits.inOrder end
 
--- firstInOrder returns the first queued job of a lane, and the discarded one that holds it up.
+-- firstInOrder returns the first queued job of a lane, and the discarded job that holds the lane, if there is one.
 local function firstInOrder(q, l)
   local first = call('ZRANGE', orderKey(q.name, l.key), 0, 0, 'WITHSCORES')
   local holder = {}
@@ -243,7 +243,8 @@ local function laneDue(q, l, empty)
   return priority, wakeAt, any
 end
 
--- laneHint returns what to store of a lane: the priority of the job that may start, or 0; when to check the lane again; and whether to store nothing.
+-- laneHint returns the state to store of a lane: the priority of the job that may start, or 0; when to check the lane again; and whether to delete
+-- the lane instead.
 local function laneHint(q, l, empty)
   local priority, wakeAt, any = laneDue(q, l, empty)
   local idle = math.max(math.max(l.full, l.paid) + lateStart, l.held)
@@ -288,7 +289,7 @@ local function settleLane(q, l, empty)
   end
 end
 
--- keepInLine is settleLane for a lane that stays open at its priority, of which only the turn may have changed.
+-- keepInLine is settleLane for a lane that stays open at its priority, and of which only the turn may have changed.
 local function keepInLine(q, l)
   put(lineKey(q, l.priority), turnText(l), l.key)
   saveLane(q, l)
@@ -315,7 +316,7 @@ local function absorb(name)
   return most <= 0
 end
 
--- refresh updates the lanes that have changed since the last claim, or because of the time. It returns true if there are more than it could do: then
+-- refresh updates the lanes that have changed since the last claim, or because of the time. It returns true if there were too many for one run: then
 -- the claim has to run again.
 local function refresh(q)
   local most, more = 200, false
@@ -343,7 +344,7 @@ local function refresh(q)
   return more or #names == 2 * most or #over == most
 end
 
--- throttleLane throttles a lane, or the whole queue if the job that asks for it has no key.
+-- throttleLane throttles a lane, or the whole queue if the job that requests it has no key.
 local function throttleLane(name, key, till)
   local q = openQueue(name)
   if key == '' then

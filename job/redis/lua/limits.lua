@@ -1,4 +1,4 @@
--- Returns the limits of a queue and how far they are used: the time, the limits as JSON, how many of its jobs are running, the time of its rate,
+-- Returns the limits of a queue and how much of them is used: the time, the limits as JSON, how many of its jobs are running, the time of its rate,
 -- until when it is throttled, the time of its units, and how many keys have limits of their own. Then for each key, from ARGV[2] on: how many are
 -- running, the time of its rate, until when it is throttled, the time of its units, its own limits as JSON, its first job if they run in order, and
 -- the discarded job that holds it.

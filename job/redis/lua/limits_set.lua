@@ -1,4 +1,4 @@
--- Sets the limits of a queue. ARGV: queue, the limits as JSON and as seventeen numbers, both empty for none.
+-- Sets the limits of a queue. ARGV: queue, the limits as JSON and as seventeen numbers, both "" for none.
 local key = P .. 'q:' .. ARGV[1]
 local function rates(x) return string.match(x or '', '^%d+ (%d+ %d+ %d+) %d+ (%d+ %d+ %d+)') end
 local starts, keyStarts = rates(call('HGET', key, 'x'))

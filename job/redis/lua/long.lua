@@ -1,11 +1,11 @@
 -- A long call settles or inserts more jobs than one script should. Its parts are in the list stage:TOKEN: outcomes, then new jobs, each after the
--- number of the outcome that it follows (0 for none), a colon and its ID. It begins when all parts have been sent. From then on it will be completed
--- even if its caller dies, and all other scripts wait for it: each of their callers first writes the next part. So it takes effect at once, and no
--- script takes long.
+-- number of the outcome that it follows (0 for none), a colon and its ID. It starts when all parts have been sent. From then on it will be completed
+-- even if its caller crashes, and all other scripts wait for it: each of their callers first writes the next part. So its effects become visible all
+-- at once, and no script runs long.
 --
--- ARGV to begin one: token, session, the number of outcomes, the number of new jobs, "1" if it may go on while the memory is full, and how long to
--- keep the answer in ms. Without ARGV, the next part is written of the one that has begun, if any. Returns the token while parts are left, else "".
--- The answer is in the list answer:TOKEN: "ok", for each outcome "1" if it is lost, then the stored IDs; or "there" and an ID.
+-- ARGV to start one: token, session, the number of outcomes, the number of new jobs, "1" if it may continue while the memory is full, and how long
+-- to keep the answer in ms. Without ARGV, it writes the next part of the long call that has started, if any. Returns the token while parts are
+-- left, else "". The answer is in the list answer:TOKEN: "ok", for each outcome "1" if it is lost, then the stored IDs; or "there" and an ID.
 local key = P .. 'busy'
 
 if #ARGV > 0 then
@@ -32,7 +32,7 @@ local function over()
   return ''
 end
 
--- eachOf calls visit with items of the list after last, decoded by idOf and open, until it has visited n, or many bytes. It reads their jobs before.
+-- eachOf calls visit with items of the list after last, decoded by idOf and open, until it has visited n, or many bytes. It first reads their jobs.
 local function eachOf(last, n, idOf, open, visit)
   local bytes, from, ids, opened = 0, at, {}, {}
   while n > 0 and at < last and bytes < 1000000 do
@@ -55,7 +55,7 @@ local function eachOf(last, n, idOf, open, visit)
 end
 local function first(value) return value[1] end
 
--- newOf returns the ID of a new job and what it unpacks to, or nil if it follows a lost one.
+-- newOf returns the ID and the encoded rest of a new job, or nil if the job follows a lost outcome.
 local lost = {}
 if outcomes > 0 and phase > 1 then lost = call('LRANGE', answer, 0, outcomes) end
 local function newOf(item)
@@ -64,7 +64,7 @@ local function newOf(item)
   return { string.sub(item, from, from + 15), string.sub(item, from + 16) }
 end
 
--- How many are written, and read, at once.
+-- How many items one run writes, or reads.
 local mostWritten, mostRead = 250, 500
 
 local last, results = outcomes, {}
@@ -85,7 +85,7 @@ elseif phase == 3 then
   eachOf(last, mostWritten, first, cmsgpack.unpack, function(o, i)
     if lost[i + 2] == '0' then
       local j = heldBy(session, o[1], o)
-      if j then settle(j, o) end -- of two outcomes of one job the first counts
+      if j then settle(j, o) end -- if a job has two outcomes, the first one counts
     end
   end)
 else

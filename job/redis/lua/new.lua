@@ -1,6 +1,6 @@
--- New jobs. Each is one argument, which unpacks to: ID, kind, queue, the beginning of the second part of its value, priority, the end of that with
--- the third part, unique key, flags, when it is due or "", args with a key of their own or "", limit key, meta ID, the states of the key's holder
--- that keep the job out ("*" for all), whether it replaces the holder's args, within what time, and the delay after which it is due.
+-- New jobs. Each is one argument, which is unpacked to: ID, kind, queue, the beginning of the second part of its value, priority, the end of that
+-- with the third part, unique key, flags, when it is due or "", args that are stored separately or "", limit key, meta ID, the states of the key's
+-- holder that keep the job out ("*" for all), whether it replaces the holder's args, within what time, and the delay after which it is due.
 
 -- firstThere returns the first of the new jobs whose ID exists already.
 local function firstThere(new)
@@ -12,7 +12,7 @@ local function firstThere(new)
   end
 end
 
--- setArgs gives a job the args of a new one.
+-- setArgs replaces the args of a job by those of a new one.
 local function setArgs(j, a)
   if a[10] ~= '' then
     call('HSET', A, j.id, a[10])
@@ -23,7 +23,7 @@ local function setArgs(j, a)
   end
 end
 
--- replace gives the args and the time of a new job to the holder of its key, if that is queued.
+-- replace gives the args and the time of a new job to the holder of its key, if the holder is queued.
 local function replace(id, a)
   local j = load(id)
   if a[14] ~= '1' or not j or j.s ~= 'queued' then return end
@@ -46,7 +46,7 @@ end
 -- The first part of the value of a new job, and the times of one that is due at once.
 local hotOfNew, nowTwice = cmsgpack.pack('q', 0, 0, '', 0, 0, 0, '', ''), cmsgpack.pack(now, now)
 
--- insert stores a job, and returns its ID, or that of the job which keeps it out.
+-- insert stores a job, and returns its ID, or that of the job that keeps it out.
 local function insert(a)
   local id, key = a[1], a[7]
   if key ~= '' then

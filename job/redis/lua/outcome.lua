@@ -1,5 +1,5 @@
--- An outcome of running jobs is one argument, which unpacks to: their IDs one after the other, attempt, state, detail, uncounted attempts, max
--- attempts, queue, priority, when due or "", after which delay, how long to throttle, and units to book.
+-- An outcome of running jobs is one argument, which is unpacked to: their IDs one after the other, attempt, state, detail, uncounted attempts,
+-- max attempts, queue, priority, the due time or "", the delay until it is due, how long to throttle, and units to book.
 
 -- heldBy returns the job of an outcome, or nil if the session has lost it.
 local function heldBy(session, id, o)

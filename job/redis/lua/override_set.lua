@@ -1,4 +1,4 @@
--- Sets the limits of one key of a queue. ARGV: queue, key, the limits as JSON and as eight numbers, both empty for none; and how many keys may have
+-- Sets the limits of one key of a queue. ARGV: queue, key, the limits as JSON and as eight numbers, both "" for none; and how many keys may have
 -- limits. Returns 0 if there would be more.
 local name, key = ARGV[1], ARGV[2]
 local all, names, queue = P .. 'v:' .. name, P .. 'vk:' .. name, P .. 'q:' .. name

@@ -25,7 +25,7 @@ local function ready(j)
   local m = j.id .. j.k
   if j.l == '' and j.r == now and not limitsOf(j.q) then
     local key = listKey(j.q, j.p)
-    if j.listed ~= key then -- a job that was replaced by another one of the same call is listed already: a claim would take it twice
+    if j.listed ~= key then -- a job that was replaced by another one of the same call is listed already: otherwise a claim would take it twice
       j.listed = key
       addTo(lists, key, j.id .. dueNow)
     end

@@ -1,7 +1,7 @@
 -- Inserts plain jobs, all or none: jobs that are due at once, with their args in the value, and without a unique key, a limit key or a meta ID. Most
--- jobs are plain, and this costs a fraction of insert.lua, which takes all others. ARGV: runs of jobs that differ in ID and args only, each one
--- argument, which unpacks to: queue, kind, priority, the beginning of the second part of the value, its end with the third part up to the args, the
--- IDs one after the other, then the args of each as they are in the value.
+-- jobs are plain, and this costs a fraction of insert.lua, which takes all others. ARGV: runs of jobs that differ only in ID and args, each one
+-- argument, which is unpacked to: queue, kind, priority, the beginning of the second part of the value, its end with the third part up to the args,
+-- the IDs one after the other, then the args of each as they are in the value.
 local runs, ids = {}, {}
 for i = 1, #ARGV do
   local run = cmsgpack.unpack(ARGV[i])
@@ -9,7 +9,7 @@ for i = 1, #ARGV do
   for at = 1, #run[6], 16 do ids[#ids + 1] = string.sub(run[6], at, at + 15) end
 end
 
--- One command gets the parts of at most so many jobs.
+-- The parts of at most this many jobs are passed to one command.
 local most = 500
 for from = 1, #ids, most do
   local there = call('HMGET', J, unpack(ids, from, math.min(from + most - 1, #ids)))
@@ -18,7 +18,7 @@ for from = 1, #ids, most do
   end
 end
 
--- What is gathered for each key, and the queues whose workers have to be woken.
+-- The items that are gathered for each key, and the queues whose workers have to be woken.
 local lists, sets, classes, woken = {}, {}, {}, {}
 local function of(keys, key)
   local list = keys[key]

@@ -2,7 +2,7 @@
 -- deleted, and 1 if there may be more.
 local deleted, most, more = 0, tonumber(ARGV[1]), 0
 evenFull()
--- As many of the oldest of each state as may be deleted.
+-- The oldest jobs of each state: as many as may be deleted.
 local oldest, ids = {}, {}
 for i = 2, #ARGV, 2 do
   local state, till, from, n, size = ARGV[i], int(now - tonumber(ARGV[i + 1])), 0, 0, 2
@@ -34,7 +34,7 @@ for _, o in ipairs(oldest) do
   local j = load(o.id)
   if j and j.s == o.state and j.f == o.at then
     unlink(j)
-    remove(j) -- its unique key is kept until its time is over
+    remove(j) -- its unique key is kept until its time has passed
     deleted = deleted + 1
   else
     leaveEnded(o.state, o.at, o.id)

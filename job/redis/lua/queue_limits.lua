@@ -24,7 +24,7 @@ local function keyLimits(x)
   return { running = v[1], starts = rateOf(v, 2), units = rateOf(v, 5), weight = weight(v[8]) }
 end
 
--- used has, after limitsOf was called for a queue, the priorities that its jobs with limit keys have had: a digit for each.
+-- After limitsOf was called for a queue, used has the priorities that jobs of the queue with limit keys have had: one digit each.
 local used = {}
 
 -- limitsOf returns the limits of a queue, or nil if neither it nor one of its keys has any. Times are in microseconds.

@@ -1,4 +1,4 @@
--- scan calls visit with the IDs of jobs that match a filter, newest first, until visit returns true or enough were read. It returns the ID to
+-- scan calls visit with the IDs of jobs that match a filter, newest first, until visit returns true, or many were read. It returns the ID to
 -- continue before, or nil if there are no more. The filter is JSON; hi and lo bound the IDs, in the syntax of ZRANGEBYLEX.
 
 local function contains(list, value)

@@ -1,5 +1,5 @@
--- A session holds its jobs until its lease, in "leases", is over. The first claim after that lists the jobs in "e:" by queue and priority, a few
--- hundred at a time, and removes the session from "leases".
+-- A session holds its jobs until its lease, in "leases", has expired. The first claim after that lists the jobs in "e:" by queue and priority, a
+-- few hundred at a time, and removes the session from "leases".
 
 local function over(session)
   local till = call('ZSCORE', P .. 'leases', session)
@@ -13,14 +13,14 @@ local function renewLease(session, lease)
   call('HDEL', P .. 'noting', session)
 end
 
--- noteExpired lists the jobs of sessions whose lease is over. It returns true if there are more.
+-- noteExpired lists the jobs of sessions whose lease has expired. It returns true if there are more.
 local function noteExpired()
   local most = 300
   local found = call('ZRANGEBYSCORE', P .. 'leases', '-inf', nowText, 'LIMIT', 0, 50)
   for i = 1, #found do
     local session = found[i]
     local held = P .. 'h:' .. session
-    -- From the end: what the session settles meanwhile moves only those that come later.
+    -- Start from the end: jobs that the session settles between two runs move only the jobs that come after them.
     local at = tonumber(call('HGET', P .. 'noting', session) or call('ZCARD', held))
     while at > 0 and most > 0 do
       at = at - 1

@@ -23,7 +23,7 @@ if there then return { 'there', there } end
 
 evenFull()
 for i = 1, #ids do
-  -- Of two outcomes of one job the first counts.
+  -- If a job has two outcomes, the first one counts.
   if held[i] and heldBy(session, ids[i], outcomes[i]) then settle(held[i], outcomes[i]) end
 end
 for i = 1, #new do insert(new[i]) end

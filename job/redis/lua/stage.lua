@@ -1,5 +1,5 @@
--- staged returns the arguments of the script but the first. If the first names a list of parts that were sent before, they come after the content of
--- that. Such a list expires if no call uses it.
+-- staged returns the arguments of the script except the first. If the first argument names a list of parts that were sent before, the content of
+-- that list comes first. Such a list expires if no call uses it.
 local function staged()
   local a = {}
   if ARGV[1] ~= '' then

@@ -1,5 +1,5 @@
 -- Replaces rows of stats by one that adds them up. ARGV: the span, and the version that was read; the number of rows to replace, each as its field
--- and what was read; then the new ones, each as field and JSON. It returns 0, and does nothing, if any of this has changed since.
+-- and the value that was read; then the new ones, each as field and JSON. It returns 0, and does nothing, if any of this has changed since.
 local span = P .. 'past:' .. ARGV[1]
 if (call('HGET', span, '') or '0') ~= ARGV[2] then return 0 end
 local last = 3 + 2 * tonumber(ARGV[3])

@@ -1,5 +1,6 @@
 -- Returns rows of stats that are to be added up. ARGV: how long a row is kept, the length of a span, the limit. Returns the span of the oldest row,
--- the version of what was added up for that span before, the fields and the rows of the oldest, and what was added up.
+-- the version of the rows that were added up for that span before, the fields and the values of the oldest rows, and the rows that were added up
+-- before.
 local first = call('ZRANGE', P .. 'minutes', 0, 0, 'WITHSCORES')
 if not first[1] or tonumber(first[2]) >= now - tonumber(ARGV[1]) then return {} end
 local length = tonumber(ARGV[2])

@@ -1,6 +1,6 @@
 -- Removes other outdated data, a few hundred of each. ARGV: how long stats by span, commands, workers, sessions, crons and entries of the audit log
--- are kept; and where to go on among the queues with limits, and among the classes of jobs: "0" at the beginning, "" at the end. Returns 1 if there may be
--- more of the others, and where to go on.
+-- are kept; and where to continue among the queues with limits, and among the classes of jobs: "0" at the start, "" at the end. Returns 1 if there
+-- may be more of the others, and where to continue.
 local most, more = 200, 0
 evenFull()
 local function old(key, kept, drop)
@@ -28,7 +28,7 @@ old('sessions', tonumber(ARGV[4]), function(session)
 end)
 old('crons', tonumber(ARGV[5]), function(name) call('DEL', P .. 'cron:' .. name) end)
 for _, worker in ipairs(call('ZRANGE', P .. 'seen', 0, most)) do dropOrders(P .. 'orders:' .. worker, tonumber(ARGV[2])) end
--- page returns a few hundred members of a set, and where to go on.
+-- page returns a few hundred members of a set, and where to continue.
 local function page(key, from)
   if from == '' then return {}, '' end
   local found = call('SSCAN', P .. key, from, 'COUNT', most)

@@ -1,7 +1,7 @@
 -- Takes the jobs of lanes in turns, as job.TakeTurns does.
 
--- mostLooked bounds how many lanes and jobs that it cannot take a claim reads before it lets other scripts run: if not all kinds are claimed, those
--- of other kinds.
+-- mostLooked bounds how many lanes and jobs that it cannot take a claim reads before it lets other scripts run. If the claim is not for all kinds,
+-- these are the lanes and jobs of other kinds.
 local mostLooked = 1000
 
 -- dueAt reports whether a lane that is open at a higher priority has a due job of this one.
@@ -11,8 +11,8 @@ local function dueAt(q, key, p)
   return e[1] and tonumber(e[2]) <= now
 end
 
--- openAbove returns up to n lanes with a due job of a priority by their turns, also lanes that are open at a higher priority but may have no job of
--- the claimed kinds there; and, if it stopped because it read enough, the turn to continue after.
+-- openAbove returns up to n lanes with a due job of a priority, by their turns, including lanes that are open at a higher priority but may have no
+-- job of the claimed kinds there; and, if it stopped because it had read many others, the turn to continue after.
 local function openAbove(q, p, from, to, n)
   local found = {}
   while true do
@@ -39,7 +39,7 @@ local function openAbove(q, p, from, to, n)
 end
 
 -- openLanes returns up to n lanes by their turns, and their priority: the highest one, from top down, that a lane has a due job of. If that priority
--- is top, only lanes with after < turn <= till count. If it stopped because it read enough, it also returns the turn to continue after.
+-- is top, only lanes with after < turn <= till count. If it stopped because it had read many others, it also returns the turn to continue after.
 local function openLanes(q, all, top, after, till, n)
   writeMembers()
   for p = top, 1, -1 do
@@ -67,8 +67,8 @@ end
 -- begun returns how many jobs of the current turn have started. If the weight has been lowered since, one start is left.
 local function begun(l, w) return math.min(l.served, w - 1) end
 
--- deal lets each lane start as many jobs as its weight, the first time what is left of its turn: once, or with again until start returns false for
--- all.
+-- deal calls start for each lane as many times as its weight, or at first for the rest of its turn: once for all lanes, or, with again, until
+-- start returns false for all of them.
 local function deal(q, lanes, again, start)
   local first, more = true, true
   while more and (first or again) do
@@ -84,8 +84,8 @@ local function deal(q, lanes, again, start)
   end
 end
 
--- shares deals out n starts among the lanes, to each what is left of its turn. With all, lanes may get further turns until nothing is left. If the
--- starts do not suffice, the first asked lanes have had their turn, but for the last of them, whose turn may go on.
+-- shares distributes n starts among the lanes, to each up to the rest of its turn. With all, lanes get further turns while starts are left. If
+-- there are too few starts, only the first asked lanes have had their turn, and the turn of the last of them may continue.
 local function shares(q, lanes, n, all)
   local want, may, asked = {}, {}, #lanes
   for i = 1, #lanes do want[i], may[i] = 0, laneLeft(q, lanes[i]) end
@@ -100,8 +100,8 @@ local function shares(q, lanes, n, all)
   return want, asked
 end
 
--- dueFrom returns up to n due members of a sorted set, from a rank on. To find a rank costs the same anywhere in the set; scores cost more than
--- members.
+-- dueFrom returns up to n due members of a sorted set, from a rank on. Finding a rank costs the same anywhere in the set; reading scores costs
+-- more than reading only members.
 local function dueFrom(key, rank, n)
   if rank == 0 then return call('ZRANGEBYSCORE', key, '-inf', nowText, 'LIMIT', 0, n) end
   local page, found = call('ZRANGE', key, rank, rank + n - 1, 'WITHSCORES'), {}
@@ -112,8 +112,8 @@ local function dueFrom(key, rank, n)
   return found
 end
 
--- findDue returns up to n wanted due jobs of a lane with the priority, after a member; if it stopped because it read enough others, the last of
--- these; whether it saw another due job after those; and whether these are all jobs of that priority.
+-- findDue returns up to n wanted due jobs of a lane with the priority, after a member; if it stopped because it had read many others, the last
+-- of these; whether it saw another due job after those; and whether these are all jobs of that priority.
 local function findDue(q, l, p, n, wanted, behind)
   local members = {}
   if inOrder(q, l) then
@@ -145,8 +145,8 @@ local function findDue(q, l, p, n, wanted, behind)
   return members
 end
 
--- affordable shortens the lists of found jobs to those that may start: one may while any unit is left of its queue and its key. It returns what the
--- jobs of each lane cost together.
+-- affordable shortens the lists of found jobs to those that may start: a job may start while any unit is left of its queue and its key. It returns
+-- the total cost of the jobs of each lane.
 local function affordable(q, lanes, found)
   local costs, may, paid, queue = {}, {}, {}, q.paid
   for i = 1, #lanes do costs[i], may[i], paid[i] = 0, 0, lanes[i].paid end
@@ -166,7 +166,7 @@ local function affordable(q, lanes, found)
   return costs
 end
 
--- endTurns gives a new turn, at the end, to lanes that have used up theirs.
+-- endTurns gives a new turn, at the end of the line, to lanes that have used up theirs.
 local function endTurns(q, lanes, got)
   local last, ended = {}, {}
   for i, l in ipairs(lanes) do
@@ -211,7 +211,7 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
     while n > 0 and not stopped do
       local lanes, p, goOn = openLanes(q, all, top, after, till, n)
       if p ~= top and taken > 0 then
-        more = true -- ask this priority again as long as it gives any
+        more = true -- repeat this priority while it has jobs
         break
       end
       if goOn then
@@ -221,7 +221,7 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
       if #lanes == 0 then break end
       local first = after == 0 or p ~= top
       top = p
-      local want, asked = shares(q, lanes, n, first and #lanes < n) -- only if these are all lanes may one give more than its turn
+      local want, asked = shares(q, lanes, n, first and #lanes < n) -- a lane may start more than its turn only if these are all lanes
       local found, goesOn, isAll, got, last = {}, {}, {}, {}, nil
       for i = 1, #lanes do
         found[i] = {}
@@ -250,7 +250,7 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
       if begin(q.name, lanes, p, found) then stopped = stopped or int(after) end
       for i = 1, #lanes do got[i] = #found[i] end
       endTurns(q, lanes, got)
-      if lanes[asked].turn == turn and got[asked] > 0 and got[asked] == want[asked] then after = turn - 1 end -- the last one has not used up its turn
+      if lanes[asked].turn == turn and got[asked] > 0 and got[asked] == want[asked] then after = turn - 1 end -- the last lane has not used up its turn
       local cost = 0
       for i, l in ipairs(lanes) do
         if got[i] > 0 then

@@ -1,8 +1,8 @@
--- A job is one value, a stream of MessagePack in three parts: what each claim and outcome changes (9 values), what changes seldom (11), and what only
--- a replacement changes (6), see keys.md. A part that has not changed is written as it was read.
+-- A job is one value, a stream of MessagePack in three parts: values that each claim and outcome changes (9), that seldom change (11), and that only
+-- a replacement changes (6), see keys.md. An unchanged part is written as it was read.
 local stateOf = { q = 'queued', r = 'running', c = 'completed', d = 'discarded', x = 'canceled' }
 local letterOf = { queued = 'q', running = 'r', completed = 'c', discarded = 'd', canceled = 'x' }
-local hasKey, hasMeta, hasArgs = 1, 2, 4 -- flags: a unique key, a meta ID, args with a key of their own
+local hasKey, hasMeta, hasArgs = 1, 2, 4 -- flags: a unique key, a meta ID, args that are stored separately
 local function has(j, flag) return j.fl % (2 * flag) >= flag end
 
 local unpackSome = cmsgpack.unpack_limit
@@ -17,7 +17,8 @@ local function parse(v)
 end
 
 -- Jobs that were inserted or claimed together have the same first two parts. A job with the same parts as the one before shares them: it looks up
--- there what it has not set itself. What claims and outcomes set is in its own table from the start, since it costs more to grow a table.
+-- there the fields that it has not set itself. The fields that claims and outcomes set are in its own table from the start, since growing a table
+-- costs more.
 local read
 do
   local head, headText, last
@@ -54,7 +55,7 @@ local function more(j)
   return j
 end
 
--- hot returns the first part of a job. Jobs that are written together mostly have the same.
+-- hot returns the first part of a job. Jobs that are written together usually have the same.
 local same, hotOfSame = {}, nil
 local function hot(j)
   local x = (j.x and 1 or 0) + (j.xp and 2 or 0)
@@ -66,7 +67,7 @@ local function hot(j)
   return hotOfSame
 end
 
--- textOf returns the value of a job as it is now.
+-- textOf returns the current value of a job.
 local function textOf(j)
   if not j.text then
     if j.all then

@@ -1,4 +1,5 @@
--- Returns for each of the queues ARGV how long its oldest due job has been due, in microseconds; 0 if no job is due.
+-- Returns, for each of the queues ARGV, how long the job has been due that has been due longest, in microseconds; 0 if no job is
+-- due.
 local waits = {}
 for i, name in ipairs(ARGV) do
   local wait = 0
