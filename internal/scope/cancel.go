@@ -181,7 +181,7 @@ func (n *Node) CancelBecause(cause error) bool {
 	return n.Cancel(&cancellation{err: context.Canceled, Cause: cause, from: n})
 }
 
-// CanceledBy returns what canceled n, or nil; its end does not count.
+// CanceledBy returns what canceled n before it ended, or nil. It is for use until n has ended.
 func (n *Node) CanceledBy() *cancellation { return n.canceled.Load() }
 
 // Cancel cancels n and everything below it and reports whether n was still live. A shielded task below n gets its grace period first. The
