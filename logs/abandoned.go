@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
-// abandonedSpool is the source of the records in the spool of a process that has ended.
+// An abandonedSpool is the source of the records in the spool of a process that has ended.
 type abandonedSpool struct {
 	spool *spool
 	more  chan struct{}
@@ -62,7 +62,7 @@ func (a *abandonedSpool) acknowledged(n uint64) {
 	cond.Signal(a.more)
 }
 
-// known returns the number up to which the server has the records.
+// known returns the number up to which the server has acknowledged the records.
 func (a *abandonedSpool) known() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -32,7 +32,7 @@ func appendAny(data []byte, value any) []byte {
 	return appendText(append(data, kindText), fmt.Sprintf("%+v", value))
 }
 
-// text calls a method that returns text, which may panic for a nil pointer.
+// text calls a method that returns a text. If it panics, for example because of a nil pointer, the text reports the panic.
 func text(f func() string) (s string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -50,7 +50,7 @@ type container struct {
 }
 
 // containsItself reports whether package fmt would print a value without end: whether a map or a slice contains itself, or is nested a
-// thousand times. Package fmt does not follow pointers inside a value. Above are the containers that v is in.
+// thousand times. Package fmt does not follow pointers inside a value. above has the containers around v.
 func containsItself(v reflect.Value, above []container) bool {
 	kind := v.Kind()
 	if kind == reflect.Map || kind == reflect.Slice {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// An AttrValue is the value of an attribute, in the buffer of a [View].
+// An AttrValue is the value of an attribute. If it is a text or JSON, it refers to the buffer of a [View].
 type AttrValue struct {
 	text []byte
 	bits uint64
@@ -62,12 +62,12 @@ func (a AttrValue) Kind() slog.Kind {
 // meaningless.
 func (a AttrValue) Int64() int64 { return int64(a.bits) }
 
-// Text returns the value as text, if it is stored as text in the buffer.
+// Text returns the text in the buffer of a value that is a text or JSON; ok is false for other kinds.
 func (a AttrValue) Text() (text []byte, ok bool) {
 	return a.text, a.kind == kindText || a.kind == kindJSON
 }
 
-// AppendText appends the value as people read it: numbers in decimal, durations as Go writes them, times in RFC 3339.
+// AppendText appends the value in a form for people: numbers in decimal, durations as Go writes them, times in RFC 3339.
 func (a AttrValue) AppendText(b []byte) []byte {
 	switch a.kind {
 	case kindInt:
@@ -86,7 +86,7 @@ func (a AttrValue) AppendText(b []byte) []byte {
 	return append(b, a.text...)
 }
 
-// appendFloat writes a number that an integer can hold as that writes it, so that it does not matter which of both it is.
+// appendFloat writes an integral float like an integer, so that 5 and 5.0 have the same text.
 func appendFloat(b []byte, f float64) []byte {
 	if size := math.Abs(f); size == 0 || size >= 1e-6 && size < 1e21 {
 		return strconv.AppendFloat(b, f, 'f', -1, 64)
@@ -94,7 +94,7 @@ func appendFloat(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, 'g', -1, 64)
 }
 
-// Number returns the value of a number, or of a duration in seconds.
+// Number returns the value of a number, or of a duration in seconds; ok is false for other kinds.
 func (a AttrValue) Number() (n float64, ok bool) {
 	switch a.kind {
 	case kindInt:
@@ -109,20 +109,20 @@ func (a AttrValue) Number() (n float64, ok bool) {
 	return 0, false
 }
 
-// Bounds of a group. The LogValue of a member may return the group that it is in, and so on without an end.
+// Bounds of a group. The LogValue of a member may return the group that it is in, and so on endlessly.
 const (
-	maxGroupDepth = 100            // of groups in groups
-	maxGroupBytes = 16 * MaxRecord // of an attribute: of one that is longer, members are missing
+	maxGroupDepth = 100            // groups within groups
+	maxGroupBytes = 16 * MaxRecord // of an encoded group; members after these bytes are left out
 )
 
 // AppendAttr appends an encoded attribute, as [View.Append] describes it, with prefix before its key. A group becomes its
-// members; empty attributes are left out, as slog's own handlers do. A group that is nested in a hundred others becomes the text
-// of an error.
+// members; empty attributes are left out, as slog's own handlers do. A group that is nested in a hundred others is replaced by an
+// error text.
 func AppendAttr(data []byte, prefix string, a slog.Attr) []byte {
 	return appendMember(data, len(data)+maxGroupBytes, 0, prefix, a)
 }
 
-// appendMember appends an attribute that is in so many groups, unless data is longer than most.
+// appendMember appends an attribute that is nested in depth groups. It stops appending members of a group once data is longer than most.
 func appendMember(data []byte, most, depth int, prefix string, a slog.Attr) []byte {
 	value := a.Value
 	kind := value.Kind()
@@ -151,7 +151,7 @@ func appendMember(data []byte, most, depth int, prefix string, a slog.Attr) []by
 	return appendKind(data, prefix, a.Key, kind, value)
 }
 
-// appendKind is AppendAttr for a value of a kind that is neither a group nor one to resolve.
+// appendKind is AppendAttr for a value that is neither a group nor a slog.LogValuer.
 func appendKind(data []byte, prefix, key string, kind slog.Kind, value slog.Value) []byte {
 	data = binary.AppendUvarint(data, uint64(len(prefix)+len(key)))
 	data = append(append(data, prefix...), key...)
@@ -174,7 +174,7 @@ func appendKind(data []byte, prefix, key string, kind slog.Kind, value slog.Valu
 	case slog.KindTime:
 		at := value.Time()
 		nanoseconds := at.UnixNano()
-		if !time.Unix(0, nanoseconds).Equal(at) { // they do not reach it, as they do not the zero time
+		if !time.Unix(0, nanoseconds).Equal(at) { // 64 bits cannot hold it, as is the case for the zero time
 			return appendText(append(data, kindText), at.UTC().Format(time.RFC3339Nano))
 		}
 		return binary.AppendVarint(append(data, kindTime), nanoseconds)
@@ -182,8 +182,8 @@ func appendKind(data []byte, prefix, key string, kind slog.Kind, value slog.Valu
 	return appendAny(data, value.Any())
 }
 
-// FindAttr returns the value of the first attribute with a key among encoded attributes, as [View.EncodedAttrs] returns them, and
-// what follows it. It does not read the values of other attributes.
+// FindAttr returns the value of the first attribute with a key among encoded attributes, which [View.EncodedAttrs] has returned, and
+// the attributes after it. It does not decode the values of other attributes.
 func FindAttr(encoded []byte, key string) (value AttrValue, rest []byte, ok bool) {
 	for b := encoded; len(b) > 0; {
 		n := int(b[0])
@@ -202,7 +202,7 @@ func FindAttr(encoded []byte, key string) (value AttrValue, rest []byte, ok bool
 	return AttrValue{}, nil, false
 }
 
-// passValue returns what follows a kind and its value, nil after damage.
+// passValue returns the bytes after an encoded kind and value, or nil if these are damaged.
 func passValue(b []byte) []byte {
 	kind, b := b[0], b[1:]
 	switch kind {
@@ -230,7 +230,7 @@ func passValue(b []byte) []byte {
 	return nil
 }
 
-// TextValue returns the value of a text, or of JSON. It keeps the text.
+// TextValue returns a value that is a text or JSON. It refers to text without copying it.
 func TextValue(text []byte, isJSON bool) AttrValue {
 	if isJSON {
 		return AttrValue{kind: kindJSON, text: text}
@@ -238,8 +238,8 @@ func TextValue(text []byte, isJSON bool) AttrValue {
 	return AttrValue{kind: kindText, text: text}
 }
 
-// BitsValue returns a value of a kind that is not text. bits is 1 or 0 for a boolean, the bits of a float, and for any other kind what
-// Int64 returns.
+// BitsValue returns a value of a kind other than text and JSON. bits is 1 or 0 for a boolean, the bits of a float, and for any other kind
+// the result of [AttrValue.Int64].
 func BitsValue(kind slog.Kind, bits uint64) AttrValue {
 	a := AttrValue{bits: bits}
 	switch kind {
@@ -262,7 +262,7 @@ func BitsValue(kind slog.Kind, bits uint64) AttrValue {
 	return a
 }
 
-// Bits returns the bits from which [BitsValue] makes the value. For a text it is zero.
+// Bits returns the bits from which [BitsValue] creates the value. For a text or JSON it returns zero.
 func (a AttrValue) Bits() uint64 {
 	if a.kind == kindTrue {
 		return 1
@@ -270,7 +270,7 @@ func (a AttrValue) Bits() uint64 {
 	return a.bits
 }
 
-// AppendEncoded appends the value as it follows the key of an encoded attribute.
+// AppendEncoded appends the kind and the value in the form in which they follow the key of an encoded attribute.
 func (a AttrValue) AppendEncoded(b []byte) []byte {
 	b = append(b, a.kind)
 	switch a.kind {

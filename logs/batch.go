@@ -8,8 +8,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
-// A Client is the identity of one client and its spool, by which a server knows which records it has received from it. The zero
-// Client means no identity: its records are accepted as they come.
+// A Client identifies one client and its spool, so that a server knows which records of the client it already has. The zero Client
+// means no identity: a server stores its records as they arrive, also duplicates.
 type Client [16]byte
 
 // NewClient returns an identity that no other client has.
@@ -21,7 +21,7 @@ func NewClient() (c Client) {
 // String returns the identity as 32 hexadecimal digits.
 func (c Client) String() string { return hex.EncodeToString(c[:]) }
 
-// ParseClient reads what String returns.
+// ParseClient parses the text that [Client.String] returns.
 func ParseClient(text string) (c Client, err error) {
 	if n, err := hex.Decode(c[:], []byte(text)); err != nil || n != len(c) {
 		return Client{}, fmt.Errorf("the identity of a client is 32 hexadecimal digits, not %q", text)
@@ -29,22 +29,22 @@ func ParseClient(text string) (c Client, err error) {
 	return c, nil
 }
 
-// A Batch is a sequence of encoded records of one service, and of one client or of none. It is what clients send, stores keep,
-// and spools hold, without being decoded in between. Functions that take a batch do not change it.
+// A Batch is a sequence of encoded records of one service, and of one client or of none. Clients, spools and stores pass batches on
+// without decoding them. Functions that receive a batch do not change it.
 type Batch struct {
 	Service  string
-	Client   Client // the zero Client: First and Last mean nothing
-	First    uint64 // the client's number of its first record; a client numbers its records from 1 on, of all its services
-	Last     uint64 // and of its last one. More numbers than records are those of records that were left out on the way
-	Count    int    // of its records
-	Min, Max int64  // the times of its oldest and newest record, nanoseconds since 1970
+	Client   Client // if it is zero, First and Last mean nothing
+	First    uint64 // the number that the client gave the first record; a client numbers its records from 1 on, across all its services
+	Last     uint64 // the number of the last record; there are more numbers than records if some were left out on the way
+	Count    int    // the number of records
+	Min, Max int64  // the times of the oldest and the newest record, nanoseconds since 1970
 	Data     []byte // encoded records
 }
 
 // Bounds of a batch; a reader checks them before it allocates memory.
 const (
-	MaxBatch        = logwire.MaxBatch        // bytes of its records
-	MaxBatchRecords = logwire.MaxBatchRecords // records
+	MaxBatch        = logwire.MaxBatch        // bytes of encoded records
+	MaxBatchRecords = logwire.MaxBatchRecords // number of records
 )
 
 // Views yields the records of the batch, which refer to its data. A damaged record ends the sequence with an error.
@@ -59,7 +59,7 @@ func (b *Batch) Views(yield func(v *View, err error) bool) {
 	}
 }
 
-// Add appends a record to Data, and counts it.
+// Add appends a record to Data, and updates Count, Min and Max.
 func (b *Batch) Add(v *View) {
 	if b.Count == 0 {
 		b.Min, b.Max = v.Time, v.Time

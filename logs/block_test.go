@@ -35,7 +35,7 @@ func blocking(t *testing.T, p *plug) (h *logs.Handler, filled int) {
 		filled++
 	}
 	if stats := h.Sender().Stats(); filled == 0 || stats.Dropped != 1 {
-		t.Fatalf("%d records fill the memory, %d were dropped", filled, stats.Dropped)
+		t.Fatalf("%d records fit into memory and %d were dropped, want some and 1", filled, stats.Dropped)
 	}
 	return h, filled
 }
@@ -48,7 +48,7 @@ func handle(ctx context.Context, h *logs.Handler, message string) error {
 	return h.Handle(ctx, slog.NewRecord(time.Now(), slog.LevelInfo, message+strings.Repeat("x", 100), 0))
 }
 
-// A call that finds no buffer space waits as long as the option says, or until its ctx ends, and then drops its record.
+// TestHandlerBlocks: while memory is full, a call waits until the time of the option is over or its ctx ends, and then drops its record.
 func TestHandlerBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := blocking(t, nil)
@@ -68,7 +68,7 @@ func TestHandlerBlocks(t *testing.T) {
 			is   error
 		}{
 			{"the option", t.Context(), time.Minute, logs.ErrFull},
-			{"the deadline of its ctx", short, 0, context.DeadlineExceeded}, // over by then
+			{"the deadline of its ctx", short, 0, context.DeadlineExceeded}, // which has passed during the first test
 			{"a ctx that is canceled", over, 0, context.Canceled},
 		} {
 			before, began := h.Sender().Stats().Dropped, time.Now()
@@ -89,7 +89,8 @@ func TestHandlerBlocks(t *testing.T) {
 	})
 }
 
-// Calls that wait continue when there is buffer space, and their records are kept, each goroutine's in order.
+// TestHandlerBlocksUntilThereIsRoom: waiting calls continue when there is buffer space, and their records are stored, those of each goroutine
+// in order.
 func TestHandlerBlocksUntilThereIsRoom(t *testing.T) {
 	const goroutines, each = 4, 20
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestHandlerBlocksUntilThereIsRoom(t *testing.T) {
 			}
 			for g, n := range next {
 				if n != each {
-					t.Errorf("%d records of goroutine %d are kept, want %d", n, g, each)
+					t.Errorf("%d records of goroutine %d are stored, want %d", n, g, each)
 				}
 			}
 			cancel()
@@ -134,7 +135,7 @@ func TestHandlerBlocksUntilThereIsRoom(t *testing.T) {
 	})
 }
 
-// Close ends calls that wait for buffer space.
+// TestHandlerBlocksUntilClose: Close ends calls that wait for buffer space.
 func TestHandlerBlocksUntilClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := blocking(t, nil)
@@ -146,7 +147,7 @@ func TestHandlerBlocksUntilClose(t *testing.T) {
 		began := time.Now()
 		_ = h.Close(ctx)
 		if err := <-waiting; !errors.Is(err, logs.ErrClosed) || time.Since(began) != 0 {
-			t.Errorf("got %v after %v, want that it is closed at once", err, time.Since(began))
+			t.Errorf("got %v after %v, want ErrClosed immediately", err, time.Since(began))
 		}
 		if stats := h.Sender().Stats(); stats.Dropped != 2 {
 			t.Errorf("%d records are counted as dropped, want 2", stats.Dropped)

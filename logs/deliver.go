@@ -21,27 +21,27 @@ const (
 	writeTime  = 30 * time.Second
 	pauseFirst = 50 * time.Millisecond
 	pauseMost  = 15 * time.Second
-	window     = 4 << 20 // bytes of frames that are not acknowledged
+	window     = 4 << 20 // bytes in flight, without an acknowledgement, from which on nothing more is sent
 )
 
-// A source has the batches of one identity, for one connection to send.
+// A source provides the batches of one identity that a connection sends.
 type source interface {
-	// reset is called at the beginning of a connection, with the number up to which the server has the records.
+	// reset is called when a connection starts, with the number up to which the server has the records.
 	reset(last uint64) error
 
-	// next returns the next frame to send. If there is none at present, ok is false: there may be one after wait, unless that is
-	// zero, or when ready has a value. io.EOF says that there will be no more frames.
+	// next returns the next frame to send. If there is none at present, ok is false: there may be one when ready has a value, or after
+	// wait, unless that is zero. io.EOF means that there will be no more frames.
 	next() (f outFrame, wait time.Duration, ok bool, err error)
 	ready() <-chan struct{}
 
-	sent(f outFrame)       // it was written
+	sent(f outFrame)       // f was written, or writing it failed
 	acknowledged(n uint64) // the server has everything up to n
 }
 
 // An outFrame is a data frame in two parts.
 type outFrame struct {
 	head, payload []byte
-	batch         *outBatch // the batch that the parts are made of, or nil
+	batch         *outBatch // the batch that the source releases in sent, or nil
 }
 
 // delivering connects and sends, and reconnects, until ctx is canceled or everything was sent after Close.
@@ -52,7 +52,7 @@ func (s *Sender) delivering(ctx context.Context) error {
 		before := s.acked
 		s.mu.Unlock()
 		err := s.deliver(ctx, s.id, senderQueue{s})
-		if err == nil { // said bye
+		if err == nil { // everything was sent after Close
 			return nil
 		}
 		s.mu.Lock()
@@ -83,7 +83,7 @@ func (s *Sender) delivering(ctx context.Context) error {
 	return nil
 }
 
-// rest waits before the next attempt, only for a moment if Flush or Close waits for it. It reports whether there is to be one.
+// rest waits before the next attempt to connect, only briefly if Flush or Close waits for it. It returns false if ctx is canceled.
 func (s *Sender) rest(ctx context.Context, pause time.Duration) bool {
 	if meanwhile.Sleep(ctx, min(pause, pauseFirst)) != nil {
 		return false
@@ -98,7 +98,7 @@ func (s *Sender) rest(ctx context.Context, pause time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// deliver makes one connection and sends the batches of the source. It returns nil at the end of the source, or an error.
+// deliver opens one connection and sends the batches of the source. It returns nil after the source has ended, or an error.
 func (s *Sender) deliver(ctx context.Context, id Client, from source) error {
 	conn, err := s.o.dial(ctx)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Sender) deliver(ctx context.Context, id Client, from source) error {
 	var bye atomic.Bool
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		reading := meanwhile.Go(ctx, func(ctx context.Context) error {
-			defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // ends writing and reading
+			defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // so that writing and reading end
 			err := hear(conn, in, from)
 			if bye.Load() && errors.Is(err, io.EOF) {
 				return nil
@@ -221,7 +221,7 @@ func speak(ctx context.Context, conn net.Conn, from source, bye *atomic.Bool) er
 			if time.Since(lastPing) < pingAfter {
 				continue
 			}
-			wait = time.Nanosecond // a ping is due on a busy connection as well: the disk of the server may be slow to acknowledge
+			wait = time.Nanosecond // a busy connection needs pings as well: a server with a slow disk acknowledges late
 		}
 		if since := time.Since(lastPing); since >= pingAfter {
 			if err := write(conn, logwire.AppendNumber(nil, logwire.KindPing, 0), nil); err != nil {

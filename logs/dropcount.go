@@ -14,16 +14,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
-// A dropCount counts the records of one identity that were dropped and not reported yet. It is in a file of its own beside those of the
-// spool: a spool drops its oldest files, and a report in one of them would be dropped as well.
+// A dropCount counts the records of one identity that were dropped and not reported yet. It is stored in a file of its own beside those of
+// the spool: a spool drops its oldest files, and a report in one of them would be dropped as well.
 //
-// Reports have an identity and numbers of their own, and there is one report at a time: the server recognizes a report that is resent
+// Reports have an identity and numbers of their own, and there is one report at a time. So the server recognizes a report that is resent
 // after a kill of either process by its number, like any record.
 //
-//	<folder>/<identity>/drops   two states, of which the later one counts, so that one is whole at any time
+//	<folder>/<identity>/drops   two states, of which the newer one counts, so that one is intact at any time
 type dropCount struct {
 	id   Client // of the reports
-	path string // empty: it is in memory only
+	path string // empty: the count is in memory only
 
 	mu       sync.Mutex
 	state    dropState
@@ -88,7 +88,7 @@ func readDropState(slot []byte) (s dropState, saves uint64, ok bool) {
 	return s, number(0), ok && s.unreported >= 0 && s.amount >= 0
 }
 
-// write writes the state over the older of the two. The mutex is held. After the first time it needs no more disk space.
+// write overwrites the older of the two states in the file. The mutex is held. After the first time it needs no more disk space.
 func (d *dropCount) write() error {
 	d.dirty = true
 	if d.path == "" {
@@ -221,9 +221,9 @@ func (d *dropCount) sync() error {
 	return nil
 }
 
-// moveTo adds the unreported count of a process that has ended to another count of the same service, which has to be in a file as well, so
-// that the folder of that process can be deleted. After a kill between the two writes it is reported twice. A count that has begun a report
-// has to finish it first.
+// moveTo adds the unreported count of a process that has ended to another count of the same service, which save has to write to a file, so
+// that the folder of that process can be deleted. After a kill between the two writes it is reported twice. A count with an unfinished
+// report is not moved.
 func (d *dropCount) moveTo(other *dropCount, save func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDropReportLaw drops records from spool and memory, kills the client and restarts the server at any time, which may know less than
-// before then. In the end, the reports have all records that were dropped, except those dropped from memory since the count was last
-// saved.
+// TestDropReportLaw drops records from spool and memory, kills the client at any time, and loses acknowledgements. In the end the reports add
+// up to the dropped records, except those that were dropped from memory after the count was last saved and before a kill.
 func TestDropReportLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		folder, err := os.MkdirTemp("", "spool")
@@ -24,7 +23,7 @@ func TestDropReportLaw(t *testing.T) {
 		s := newSpool(folder, id, limit)
 		s.each = 300
 		number, acked, dropped, unsaved := uint64(0), uint64(0), int64(0), int64(0)
-		reports := map[uint64]int64{} // that the server has, by their numbers
+		reports := map[uint64]int64{} // the reports that the server has, by number
 		report := func(t *rapid.T, known bool) {
 			n, amount, err := s.drops.nextReport()
 			if err != nil {
@@ -36,10 +35,10 @@ func TestDropReportLaw(t *testing.T) {
 			if s.lock != nil && (known || reports[n] == 0) {
 				unsaved = 0
 			}
-			if reports[n] == 0 { // else the server leaves it out
+			if reports[n] == 0 { // otherwise the server ignores it
 				reports[n] = amount
 			} else if reports[n] != amount {
-				t.Fatalf("report %d says %d, and then %d", n, reports[n], amount)
+				t.Fatalf("report %d first counts %d records and then %d", n, reports[n], amount)
 			}
 			if known {
 				s.drops.reported(n)
@@ -50,7 +49,7 @@ func TestDropReportLaw(t *testing.T) {
 			if s.out != nil {
 				_ = s.out.Close()
 			}
-			if s.lock == nil { // nothing is on disk, not even a report that was sent
+			if s.lock == nil { // nothing is on disk, not even the number of a sent report
 				return
 			}
 			_ = s.drops.close()
@@ -110,18 +109,18 @@ func TestDropReportLaw(t *testing.T) {
 			sum += n
 		}
 		if sum != dropped {
-			t.Fatalf("%d are reported of %d that were dropped", sum, dropped)
+			t.Fatalf("the reports count %d records, want %d", sum, dropped)
 		}
 		if err := s.close(number); err != nil {
 			t.Fatal(err)
 		}
 		if left, _ := os.ReadDir(folder); len(left) > 0 {
-			t.Fatalf("%v is left", left)
+			t.Fatalf("the folder still has %v", left)
 		}
 	})
 }
 
-// TestDropCountTorn reads a count that was written only in part, or has a wrong byte: the state before it counts.
+// TestDropCountTorn reads a count that is cut off, or has a wrong byte: then the other state counts.
 func TestDropCountTorn(t *testing.T) {
 	id, dir := NewClient(), t.TempDir()
 	d := newDropCount(id, dir)
@@ -167,7 +166,7 @@ func TestDropCountTorn(t *testing.T) {
 			want = 0
 		}
 		if got := read(data[:size]); got != want {
-			t.Errorf("of %d bytes: got %d, want %d", size, got, want)
+			t.Errorf("cut to %d bytes: got %d, want %d", size, got, want)
 		}
 	}
 }

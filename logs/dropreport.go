@@ -84,8 +84,8 @@ type dropReport struct {
 	more  chan struct{}
 
 	mu   sync.Mutex
-	made bool // it was returned by next
-	has  bool // the server has it
+	made bool // next has returned the report
+	has  bool // the server has the report
 }
 
 func (r *dropReport) ready() <-chan struct{} { return r.more }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	keptRoom = 64 << 10 // the largest capacity of an encoding that is used again
-	// The encoding's own bytes beside the texts, and the mark of what was cut, fit into the rest.
+	keptRoom = 64 << 10 // the largest capacity of a buffer that is reused
+	// The rest of MaxRecord is for the other bytes of the encoding, and for the note about what was left out.
 	maxClientAttrs   = MaxRecord / 2
 	maxClientText    = MaxRecord/2 - 4<<10
 	maxClientMessage = maxClientText - 4<<10
@@ -36,7 +36,7 @@ func (e *encoding) free() {
 	}
 }
 
-// encode encodes a record that the caller of Sender.Add has made. It does not change it; a zero time becomes the current time.
+// encode encodes the view that was passed to Sender.Add or Sender.Send, without changing it. A zero time becomes the current time.
 func (e *encoding) encode(v *View) (service string, record []byte, at int64) {
 	service = string(cut.Prefix(v.Service, MaxServiceRead))
 	own := *v
@@ -47,11 +47,11 @@ func (e *encoding) encode(v *View) (service string, record []byte, at int64) {
 	return service, e.record, own.Time
 }
 
-// usualRoom is enough for most records, in bytes.
+// usualRoom is the size of a buffer that is large enough for most records, in bytes.
 const usualRoom = 512
 
-// encode encodes a record of log/slog, as [View.Append] does, but without a View: each part is appended to b, and the length is put
-// before them at the end.
+// encode encodes a record of log/slog, as [View.Append] does, but without a View: each part is appended to b, and the length before
+// them is written last.
 func (h *Handler) encode(ctx context.Context, b []byte, r *slog.Record, at int64) []byte {
 	b = append(b, make([]byte, binary.MaxVarintLen32)...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(at))
@@ -97,7 +97,7 @@ func (h *Handler) encode(ctx context.Context, b []byte, r *slog.Record, at int64
 // closeText sets the length of a text that was appended after the byte at from, which is reserved for it.
 func closeText(b []byte, from int) []byte {
 	n := len(b) - from - 1
-	more := uvarintLen(uint64(n)) - 1 // than the one byte that is reserved
+	more := uvarintLen(uint64(n)) - 1 // bytes of the length in addition to the one that is reserved
 	if more > 0 {
 		b = append(b, make([]byte, more)...)
 		copy(b[from+1+more:], b[from+1:])
@@ -106,11 +106,11 @@ func closeText(b []byte, from int) []byte {
 	return b
 }
 
-// appendBounded appends the encoding of a record. If it would be too long, the message is truncated and ends with how much is missing, and
-// attributes that are too many or too long are left out and counted.
+// appendBounded appends the encoding of a record. If that would be too long, the message is truncated and ends with the number of missing
+// bytes, and attributes that are too many or too long are left out and counted.
 func appendBounded(data []byte, v *View) []byte {
 	if len(v.attrs) < maxAttrs && len(v.Message)+len(v.Task)+len(v.Job)+len(v.attrs) < maxClientText {
-		return v.Append(data) // as nearly all are
+		return v.Append(data) // nearly all records
 	}
 	short := *v
 	short.Task, short.Job, short.attrs = cut.Prefix(v.Task, 1<<10), cut.Prefix(v.Job, 1<<10), nil

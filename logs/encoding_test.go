@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/tasklog"
 )
 
-// TestEncodingLaw has a handler encode a record as Sender.Add does, however long its parts are.
+// TestEncodingLaw: a handler encodes a record as Sender.Add does, however long its parts are.
 func TestEncodingLaw(t *testing.T) {
 	length := rapid.SampledFrom([]int{0, 1, 126, 127, 128, 300, 16_383, 16_384})
 	rapid.Check(t, func(t *rapid.T) {
@@ -55,10 +55,10 @@ func TestEncodingIsBounded(t *testing.T) {
 		var v View
 		rest, err := v.Next((&Handler{}).encode(t.Context(), nil, &r, 1))
 		if err != nil || len(rest) > 0 || v.Check() != nil {
-			t.Errorf("%s: a record that nobody can read: %v", name, err)
+			t.Errorf("%s: the record cannot be decoded: %v", name, err)
 		}
 		if said := v.Record(); !strings.Contains(said.Message, "bytes cut)") && (len(said.Attrs) == 0 || said.Attrs[len(said.Attrs)-1].Key != "logs.attributes_left_out") {
-			t.Errorf("%s: the record does not say what is missing", name)
+			t.Errorf("%s: the record does not report what was left out", name)
 		}
 	}
 }

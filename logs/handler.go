@@ -14,10 +14,10 @@ import (
 
 // HandlerOptions are the options of a [Handler]. The zero value works.
 type HandlerOptions struct {
-	// Level is the lowest level that is logged; it may change. The default is slog.LevelInfo.
+	// Level is the lowest level that is logged. It may change while the handler is used. The default is slog.LevelInfo.
 	Level slog.Leveler
 
-	// AddSource adds the attribute "source": the file, with only its last folder, and the line that logged.
+	// AddSource adds the attribute "source" with the position of the call: the last folder, the file and the line, as in "api/main.go:17".
 	AddSource bool
 
 	// Block is how long a call waits for buffer space when memory and spool are full, before its record is dropped. The wait also ends
@@ -27,8 +27,8 @@ type HandlerOptions struct {
 	SenderOptions
 }
 
-// A Handler is a slog.Handler that sends records to a server, through a [Sender]. A call never waits for a server or a disk,
-// unless [HandlerOptions] say so. The record contains the path of the task that ctx belongs to, and its job; a group is a prefix
+// A Handler is a slog.Handler that sends records to a log server, through a [Sender]. A call never waits for a server or a disk,
+// unless [HandlerOptions].Block is set. The record contains the path of the task that ctx belongs to, and its job; a group is a prefix
 // of keys: "http.status".
 //
 // Call Close before the program ends, or use process.Main, which does.
@@ -67,13 +67,15 @@ func (h *Handler) Sender() *Sender { return h.sender }
 // Flush returns when the server has acknowledged everything logged before, except records that were dropped; see [Sender.Flush].
 func (h *Handler) Flush(ctx context.Context) error { return h.sender.Flush(ctx) }
 
-// Close sends or spools what was logged; see [Sender.Close]. It ends all handlers made from this one.
+// Close sends or spools the records that were logged; see [Sender.Close]. It closes all handlers with the same sender: those that WithAttrs
+// and WithGroup have returned.
 func (h *Handler) Close(ctx context.Context) error { return h.sender.Close(ctx) }
 
 // Enabled reports whether records of a level are logged.
 func (h *Handler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level.Level() }
 
-// Handle takes a record. An error means that the record was dropped, which is counted as well.
+// Handle passes a record to the sender. An error, which is or wraps [ErrFull] or [ErrClosed], means that the record was dropped and counted
+// as dropped.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	at := r.Time.UnixNano()
 	if r.Time.IsZero() {
@@ -117,7 +119,7 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 	return &next
 }
 
-// appendOne appends an attribute. Values that run code of others when they are encoded, may panic.
+// appendOne appends an attribute. A value whose own methods are called to encode it may panic: its text reports that.
 func appendOne(b []byte, prefix string, a *slog.Attr) []byte {
 	switch kind := a.Value.Kind(); kind {
 	case slog.KindString:
@@ -125,7 +127,7 @@ func appendOne(b []byte, prefix string, a *slog.Attr) []byte {
 		if key >= 0x80 || len(text) >= 0x80 {
 			return appendKind(b, prefix, a.Key, kind, a.Value)
 		}
-		b = append(b, byte(key)) // as most are
+		b = append(b, byte(key)) // most keys and texts are this short
 		if prefix != "" {
 			b = append(b, prefix...)
 		}
@@ -147,7 +149,7 @@ func appendCarefully(attrs []byte, prefix string, a slog.Attr) (done []byte) {
 	return AppendAttr(attrs, prefix, a)
 }
 
-// panicText says what a value has panicked with, which may panic itself when it is printed.
+// panicText returns a text for a recovered value. That may panic itself when it is printed.
 func panicText(p any) (s string) {
 	defer func() {
 		if recover() != nil {
@@ -157,7 +159,7 @@ func panicText(p any) (s string) {
 	return fmt.Sprintf("!PANIC: %v", p)
 }
 
-// sources keeps the texts of places in the program, of which there is a bounded number.
+// sources caches the texts of source lines. A program logs from a bounded number of lines.
 var sources sync.Map // of uintptr to string
 
 func appendSource(attrs []byte, pc uintptr) []byte {

@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// TestHandlerFull fills the memory: calls return at once, what is dropped is counted, and a record says so when there is
-// room again.
+// TestHandlerFull fills the memory: calls do not wait, dropped records are counted, and a record reports them when there is buffer space
+// again.
 func TestHandlerFull(t *testing.T) {
 	server := newTestServer(t)
 	h, err := logs.NewHandler("tcp://"+server.address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{
@@ -26,7 +26,7 @@ func TestHandlerFull(t *testing.T) {
 	}
 	dropped := h.Sender().Stats().Dropped
 	if dropped == 0 || h.Sender().Stats().Memory > 64<<10 {
-		t.Errorf("got %+v, want dropped ones and a bounded memory", h.Sender().Stats())
+		t.Errorf("got %+v, want dropped records and at most 64 KiB of memory", h.Sender().Stats())
 	}
 	server.start()
 	flush(t, h.Sender())
@@ -34,11 +34,11 @@ func TestHandlerFull(t *testing.T) {
 		t.Error(err)
 	}
 	if reported, kept := server.store.Reported(); reported != dropped || kept != 2000-dropped {
-		t.Errorf("got %d records and %d that are reported as dropped, want %d and %d", kept, reported, 2000-dropped, dropped)
+		t.Errorf("%d records are stored and %d reported as dropped, want %d and %d", kept, reported, 2000-dropped, dropped)
 	}
 }
 
-// TestHandlerKeepsOrder logs from many goroutines: each one's records stay in order.
+// TestHandlerKeepsOrder logs from many goroutines: the records of each stay in order.
 func TestHandlerKeepsOrder(t *testing.T) {
 	server := newTestServer(t)
 	server.start()

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// newTestHandler returns a handler without a server, whose records lie in memory.
+// newTestHandler returns a handler without a server, whose records stay in memory.
 func newTestHandler(t testing.TB, o *HandlerOptions) *Handler {
 	t.Helper()
 	if o == nil {
@@ -35,7 +35,7 @@ func newTestHandler(t testing.TB, o *HandlerOptions) *Handler {
 	return h
 }
 
-// records returns what is in memory, the oldest first.
+// records returns the records in memory, the oldest first.
 func (h *Handler) records(t testing.TB) (records []Record) {
 	t.Helper()
 	s := h.sender
@@ -63,7 +63,7 @@ func (h *Handler) records(t testing.TB) (records []Record) {
 	return records
 }
 
-// TestHandlerContract runs the suite of the standard library, with the keys of groups taken apart again.
+// TestHandlerContract runs the suite of the standard library. It splits keys such as "http.status" into groups again.
 func TestHandlerContract(t *testing.T) {
 	h := newTestHandler(t, nil)
 	err := slogtest.TestHandler(h, func() (all []map[string]any) {
@@ -84,7 +84,7 @@ func TestHandlerContract(t *testing.T) {
 		}
 		return all
 	})
-	// A record without a time gets the present one: that alone is not as the suite wants it.
+	// The only deviation from the suite: a record without a time gets the current one.
 	for _, err := range joined(err) {
 		if !strings.Contains(err.Error(), `"time"`) {
 			t.Error(err)
@@ -130,7 +130,7 @@ type printPanics struct{}
 
 func (printPanics) String() string { panic("again") }
 
-// TestHandlerOddValues logs what a careless program logs; nothing of it panics, and all of it is a record.
+// TestHandlerOddValues logs values as a careless program does: no call panics, and each one adds a record.
 func TestHandlerOddValues(t *testing.T) {
 	h := newTestHandler(t, &HandlerOptions{AddSource: true, Level: slog.LevelDebug})
 	log := slog.New(h)
@@ -163,7 +163,7 @@ func TestHandlerOddValues(t *testing.T) {
 	}
 }
 
-// TestHandlerValuesInThemselves logs what JSON cannot represent, and package fmt would print until the stack is full.
+// TestHandlerValuesInThemselves logs values that JSON cannot represent and that would overflow the stack in package fmt.
 func TestHandlerValuesInThemselves(t *testing.T) {
 	type node struct {
 		Name string
@@ -190,18 +190,18 @@ func TestHandlerValuesInThemselves(t *testing.T) {
 		t.Errorf("got %d attributes, want 6", len(records[0].Attrs))
 	}
 	if got := records[1].Attrs[1].Value.String(); !strings.HasPrefix(got, "[0x") || !strings.HasSuffix(got, " <nil> [] []]") {
-		t.Errorf("got %s, want what package fmt prints", got)
+		t.Errorf("got %s, want the output of package fmt", got)
 	}
 }
 
-// An endless value is a group with the value itself in it, twice.
+// An endless value is a group that contains two more such values.
 type endless struct{ level int }
 
 func (e endless) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("level", e.level), slog.Any("a", endless{e.level + 1}), slog.Any("b", endless{e.level + 1}))
 }
 
-// TestHandlerEndlessGroup logs a group that LogValue makes longer each time. It ends, and what was before it and behind it is logged.
+// TestHandlerEndlessGroup logs a group whose LogValue nests endlessly. The call returns, and the attributes before and after it are logged.
 func TestHandlerEndlessGroup(t *testing.T) {
 	h := newTestHandler(t, nil)
 	slog.New(h).With("before", 1).Info("endless", "it", endless{})
@@ -217,7 +217,7 @@ func TestHandlerEndlessGroup(t *testing.T) {
 	}
 	deepest := "it." + strings.Repeat("a.", maxGroupDepth-1) + "a"
 	if i := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == deepest }); i < 0 || attrs[i].Value.String() != "!ERROR: a group in too many groups" {
-		t.Errorf("got no error as the %dth group", maxGroupDepth)
+		t.Errorf("got no error text in place of group %d", maxGroupDepth)
 	}
 	if got, want := records[1].Attrs[0].String(), "one.two.three=3"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -236,7 +236,7 @@ func TestNewHandlerRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		if _, err := NewHandler(test.address, nil); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hidden") {
-			t.Errorf("%s: got %v, want %q in it", test.address, err, test.want)
+			t.Errorf("%s: got %v, want an error with %q", test.address, err, test.want)
 		}
 	}
 	if _, err := NewHandler("tcp://logs", &HandlerOptions{SenderOptions: SenderOptions{Compress: "gzip"}}); err == nil {
@@ -246,7 +246,7 @@ func TestNewHandlerRefuses(t *testing.T) {
 
 func TestHandlerAllocates(t *testing.T) {
 	if testenv.UnderRace {
-		t.Skip("pools forget at random under the race detector")
+		t.Skip("under the race detector, pools drop values at random")
 	}
 	h := newTestHandler(t, &HandlerOptions{SenderOptions: SenderOptions{MemoryBytes: 1 << 30}})
 	ctx := t.Context()
@@ -257,14 +257,14 @@ func TestHandlerAllocates(t *testing.T) {
 	}
 }
 
-// TestHandlerAfterClose counts what comes too late, and says what was lost.
+// TestHandlerAfterClose: Close returns an error with the number of lost records, and later records are counted as dropped.
 func TestHandlerAfterClose(t *testing.T) {
 	h := newTestHandler(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	slog.New(h).Info("left")
 	if err := h.Close(ctx); err == nil || !strings.Contains(err.Error(), "1 log records were not sent") {
-		t.Errorf("got %v, want that 1 was not sent", err)
+		t.Errorf("got %v, want an error about 1 record that was not sent", err)
 	}
 	if err := h.Handle(ctx, slog.Record{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)

@@ -12,12 +12,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/jsontext"
 )
 
-// MarshalJSON encodes the record in one line, in the form that is used everywhere:
+// MarshalJSON encodes the record as one line, in the form that this module uses for records in JSON:
 //
 //	{"time":"2026-05-04T03:02:01.5Z","level":"WARN","service":"api","message":"timed out","task":"main/search",
 //	 "job":"01JX…","number":17,"attrs":{"http.status":503,"took":"1.5s"}}
 //
-// Task, job, number and attrs are left out if there are none. Durations are written as Go does, times in RFC 3339, and a number
+// Task, job, number and attrs are left out if there are none. Durations are written as Go writes them, times in RFC 3339, and a number
 // that is not an integer has a point or an exponent. Control characters are escaped, even those that JSON allows.
 func (r Record) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
 

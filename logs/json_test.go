@@ -34,7 +34,7 @@ func TestRecordJSON(t *testing.T) {
 	}
 }
 
-// What is written is read as it was, but for the kinds that JSON has not.
+// TestRecordJSONLaw: UnmarshalJSON reads the record that AppendJSON has written, except for the kinds that JSON does not have.
 func TestRecordJSONLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := records().Draw(t, "record")
@@ -69,7 +69,7 @@ func TestRecordJSONLaw(t *testing.T) {
 	})
 }
 
-// Whatever is read, what was read is written so that it is read again.
+// FuzzRecordJSON: a record that UnmarshalJSON accepts is written in a form that it accepts again, with the same result.
 func FuzzRecordJSON(f *testing.F) {
 	f.Add([]byte(`{"time":"2026-05-04T02:02:01.5Z","level":"WARN+1","service":"api","message":"m","attrs":{"a":1,"b":[null],"c":1e400,"d":"x","a":1.5}}`))
 	f.Add([]byte(`{"attrs":[]}`))

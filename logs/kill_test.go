@@ -26,11 +26,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// TestRole is not a test: it is run by processes that tests start and kill.
+// TestRole is not a test: the processes that other tests start and kill run it.
 func TestRole(t *testing.T) {
 	role := testenv.RoleArgs()
 	if len(role) == 0 {
-		t.Skip("a part of other tests")
+		t.Skip("part of other tests")
 	}
 	switch role[0] {
 	case "client":
@@ -45,7 +45,7 @@ func TestRole(t *testing.T) {
 	os.Exit(0)
 }
 
-// clientRole logs numbers, as fast as it can, and prints up to which one everything is acknowledged.
+// clientRole logs numbers as fast as possible, and prints up to which one all are acknowledged.
 func clientRole(address, spool string) {
 	h, err := logs.NewHandler("tcp://"+address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{
 		Spool: spool, MemoryBytes: 256 << 10, Linger: time.Millisecond, OnError: func(error) {},
@@ -69,7 +69,7 @@ func clientRole(address, spool string) {
 	}
 }
 
-// dropperRole logs more than its spool holds, prints how much of it is dropped, and waits to be killed.
+// dropperRole logs more than fits into its spool, prints how many records were dropped, and waits to be killed.
 func dropperRole(address, spool string) {
 	s, err := logs.NewSender("tcp://"+address, &logs.SenderOptions{Service: "dropper", Spool: spool, SpoolBytes: 256 << 10, MemoryBytes: 64 << 10, OnError: func(error) {}})
 	if err != nil {
@@ -87,8 +87,8 @@ func dropperRole(address, spool string) {
 	select {}
 }
 
-// TestKilledClientsReportDrops kills clients that have dropped records, while the server is unreachable, and then a client that reports
-// for them, and the server, again and again: in the end, all dropped records are reported.
+// TestKilledClientsReportDrops kills clients that have dropped records while the server is down. Then it repeatedly kills the client that
+// reports for them, and the server: in the end, all dropped records are reported once.
 func TestKilledClientsReportDrops(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -129,11 +129,11 @@ func TestKilledClientsReportDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	if reported, _ := store.Reported(); reported != want {
-		t.Errorf("%d are reported, want %d", reported, want)
+		t.Errorf("%d dropped records are reported, want %d", reported, want)
 	}
 }
 
-// mainRole logs a thousand numbers and waits for a signal, like a program that does not call Close.
+// mainRole logs a thousand numbers and waits for a signal. It does not call Close.
 func mainRole(address, spool string) {
 	process.Main(func(ctx context.Context) error {
 		h, err := logs.NewHandler("tcp://"+address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{
@@ -153,8 +153,8 @@ func mainRole(address, spool string) {
 	})
 }
 
-// TestMainLosesNothing ends programs by a signal, with a server and without one: the records that they have logged are on the server, or
-// in the spool for the next program.
+// TestMainLosesNothing ends programs by a signal, with a server and without one: their records are at the server, or in the spool for the
+// next program.
 func TestMainLosesNothing(t *testing.T) {
 	server, spool := newTestServer(t), filepath.Join(t.TempDir(), "spool")
 	end := func() logs.Client {
@@ -168,7 +168,7 @@ func TestMainLosesNothing(t *testing.T) {
 		if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		for range p.Lines { // until it has ended
+		for range p.Lines { // until the process has ended
 		}
 		return id
 	}
@@ -184,8 +184,8 @@ func TestMainLosesNothing(t *testing.T) {
 	server.wantAll(without, 1000)
 }
 
-// serverRole keeps a line for each record in a file, and syncs nothing: the process is killed, not the machine. A batch that is torn by
-// the kill is cut off at the start.
+// serverRole keeps a line for each batch in a file, without a sync: only the process is killed, not the machine. At its start it removes a
+// line that was cut off by a kill.
 func serverRole(address, path string) {
 	store, err := openLineStore(path)
 	if err != nil {
@@ -211,7 +211,7 @@ func serverRole(address, path string) {
 	})
 }
 
-// A lineStore is a store in a file of lines: client, number of the batch's last record, messages, with _ for spaces.
+// A lineStore is a store in a file with a line for each batch: the client, the number of the last record, and the messages, with _ for spaces.
 type lineStore struct {
 	*logtest.Memory
 	f *os.File
@@ -276,8 +276,8 @@ func (s *lineStore) Append(ctx context.Context, batches ...*logs.Batch) error {
 	return s.Memory.Append(ctx, batches...)
 }
 
-// TestKilledProcesses kills clients and servers with kill -9 in turn, clients also before their server is back. A last client
-// sends what the others have left in their spools. What was acknowledged is kept, nothing twice, everything in order.
+// TestKilledProcesses kills clients and servers in turn with kill -9, clients also before their server runs again. A last client sends the
+// spools of the others. All acknowledged records are stored once and in order.
 func TestKilledProcesses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -334,12 +334,12 @@ func TestKilledProcesses(t *testing.T) {
 			}
 		}
 		if n := acknowledged[client.String()]; len(messages) < n {
-			t.Errorf("client %s: %d records are kept, %d were acknowledged", client, len(messages), n)
+			t.Errorf("client %s: %d records are stored, %d were acknowledged", client, len(messages), n)
 		}
 	}
 }
 
-// spooled reports whether a client has something in its spool.
+// spooled reports whether a client has files in its spool.
 func spooled(dir, client string) bool {
 	names, _ := filepath.Glob(filepath.Join(dir, "spool", client, "*.spool"))
 	return len(names) > 0

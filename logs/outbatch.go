@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	sealSize    = 256 << 10 // a batch is sent when it has this many bytes, or has lingered
-	firstRoom   = 16 << 10
-	keptBatches = 8 // whose memory is used again
+	sealSize    = 256 << 10 // bytes of a batch that is sent without waiting for the linger
+	firstRoom   = 16 << 10  // capacity of a batch while no other waits
+	keptBatches = 8         // empty batches that are kept for reuse
 )
 
-// An outBatch is a batch on its way out of this process.
+// An outBatch is a batch that this process fills, and then sends or spools.
 type outBatch struct {
 	Batch
 	begun time.Time
 
 	once    sync.Once
 	head    []byte // the first part of the frame
-	payload []byte // the second part: the data, or the compressed data
+	payload []byte // the second part: Data, or Data compressed
 
-	busy int  // how many read it at present; guarded by the sender's mutex, as is gone
+	busy int  // the number of current readers; guarded by the sender's mutex, as is gone
 	gone bool // it is no longer needed
 }
 
-// size returns the bytes that the batch counts for in limits.
+// size returns the bytes that count as used memory.
 func (b *outBatch) size() int { return len(b.Data) }
 
 // frame returns the two parts of the data frame. It may be called concurrently.
@@ -58,7 +58,7 @@ func (b *outBatch) add(record []byte, at int64) {
 	b.Count++
 }
 
-// renew returns an empty batch that uses the memory of b.
+// renew returns an empty batch that reuses the memory of this one.
 func (b *outBatch) renew() *outBatch {
 	return &outBatch{Batch: Batch{Data: b.Data[:0]}, head: b.head[:0]}
 }

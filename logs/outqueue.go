@@ -12,11 +12,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
-// crowdedEvery is the number of records after which a caller yields the processor, when memory is half full: goroutines that do nothing
-// but log would otherwise keep the sender and the spool from running.
+// crowdedEvery is the number of records after which their caller yields the processor while memory is more than half full. Otherwise
+// goroutines that only log would starve the sender and the spool.
 const crowdedEvery = 64
 
-// put queues an encoded record, or counts it as dropped.
+// put adds an encoded record, or counts it as dropped.
 func (s *Sender) put(service string, record []byte, at int64) error {
 	if service == "" || service == s.o.Service {
 		crowded, err := s.addToShard(record, at, true)
@@ -47,7 +47,7 @@ func (s *Sender) drop() {
 	cond.Signal(s.owed)
 }
 
-// wait queues an encoded record, and waits while there is no buffer space for it, until end has a value or ctx is canceled.
+// wait adds an encoded record. While there is no buffer space for it, wait blocks until end has a value or ctx is canceled.
 func (s *Sender) wait(ctx context.Context, service string, record []byte, at int64, end <-chan time.Time) error {
 	for {
 		s.mu.Lock()
@@ -66,7 +66,7 @@ func (s *Sender) wait(ctx context.Context, service string, record []byte, at int
 	}
 }
 
-// waitFor is wait for a limited time. An error other than ErrClosed is ErrFull, with the error that has ended the wait.
+// waitFor is wait for a limited time. An error other than ErrClosed is ErrFull, or wraps it and the cause of ctx.
 func (s *Sender) waitFor(ctx context.Context, most time.Duration, record []byte, at int64) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -77,7 +77,7 @@ func (s *Sender) waitFor(ctx context.Context, most time.Duration, record []byte,
 	return fmt.Errorf("%w: %w", ErrFull, err)
 }
 
-// enqueue appends an encoded record to all others that were accepted before. The mutex is held.
+// enqueue appends an encoded record after all that were added before. The mutex is held.
 func (s *Sender) enqueue(service string, record []byte, at int64) error {
 	if s.closed {
 		return ErrClosed
@@ -114,7 +114,7 @@ func (s *Sender) openBatch(service string) *outBatch {
 		s.open, s.free = s.free[n-1], s.free[:n-1]
 	} else {
 		space := firstRoom
-		if len(s.sealed) > 0 { // it will be full
+		if len(s.sealed) > 0 { // it will probably be filled
 			space = sealSize
 		}
 		s.open = &outBatch{Batch: Batch{Data: make([]byte, 0, space)}}
@@ -124,7 +124,7 @@ func (s *Sender) openBatch(service string) *outBatch {
 	return s.open
 }
 
-// seal assigns numbers to the open batch, and appends it to the sealed ones.
+// seal numbers the records of the open batch and appends it to the sealed batches.
 func (s *Sender) seal() {
 	b := s.open
 	if b == nil {
@@ -140,7 +140,7 @@ func (s *Sender) seal() {
 	}
 }
 
-// forget removes batches from the front of the sealed ones: they are acknowledged, or in the spool.
+// forget removes the n oldest sealed batches, which are acknowledged or in the spool.
 func (s *Sender) forget(n int) {
 	for _, b := range s.sealed[:n] {
 		s.used.Add(-int64(b.size()))
@@ -164,7 +164,7 @@ func (s *Sender) broadcast() {
 	s.changed = make(chan struct{})
 }
 
-// putAway spools the records that are left when the tasks have ended.
+// putAway writes the remaining records to the spool after the tasks have ended, and closes it.
 func (s *Sender) putAway() error {
 	s.mu.Lock()
 	s.countDrops()
@@ -188,7 +188,7 @@ func (s *Sender) putAway() error {
 	s.mu.Unlock()
 	if closing := s.spool.close(acked); err == nil {
 		err = closing
-		if errors.Is(closing, fs.ErrNotExist) { // somebody has removed the folder, with all that is in it
+		if errors.Is(closing, fs.ErrNotExist) { // the folder was removed, with everything in it
 			left = s.spool.records(acked)
 		}
 	}

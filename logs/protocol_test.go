@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
-// TestProtocolExamples holds the bytes in the protocol's page against what is sent.
+// TestProtocolExamples compares the examples in docs/logs-protocol.md with the bytes that are sent.
 func TestProtocolExamples(t *testing.T) {
 	page, err := os.ReadFile("../docs/logs-protocol.md")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/murmur"
 )
 
-// A Record is one log line, as a reader gets it. It shares no memory with others.
+// A Record is a decoded log record. It shares no memory with other records or with a buffer.
 type Record struct {
 	Time    time.Time   // when it was logged; UTC
 	Level   slog.Level  //
@@ -19,8 +19,8 @@ type Record struct {
 	Message string      //
 	Task    string      // the path of the task it was logged in, empty for none
 	Job     string      // the ID of the job it was logged in; empty for none
-	Attrs   []slog.Attr // with groups as parts of the keys: "http.status"; values are those of a [View]
-	Number  uint64      // its place among the records of its service in one store, from 1 on; zero before it is stored
+	Attrs   []slog.Attr // with groups as parts of the keys: "http.status"; values are those of [AttrValue.Value]
+	Number  uint64      // its position among the records of its service in one store, from 1 on; zero before it is stored
 }
 
 // View returns the record as a view.
@@ -32,12 +32,12 @@ func (r *Record) View() View {
 	return v
 }
 
-// Identity returns a text that is the same each time the record is sent, and that no other record has, even one of a store that
-// begins its numbers anew or of another server with the same service: "api-17-" and 16 hexadecimal digits made of its time and
-// message. It has at most [MaxService] + 38 bytes.
+// Identity returns an identifier of the record, for systems that detect duplicates. It is the same each time the record is sent, and
+// differs from that of any other record, even in a store that restarts its numbers or on another server with the same service: "api-17-"
+// and 16 hexadecimal digits made of its time and message. It has at most [MaxService] + 38 bytes.
 func (r *Record) Identity() string {
 	sum := fnv.New64a()
-	_, _ = sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(r.Time.UnixNano()))) // as what follows, it never fails
+	_, _ = sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(r.Time.UnixNano()))) // neither this write nor the next one fails
 	_, _ = io.WriteString(sum, r.Message)
 	b := make([]byte, 0, len(r.Service)+38)
 	b = append(append(b, r.Service...), '-')

@@ -2,12 +2,12 @@ package logs
 
 import "fmt"
 
-// A RefusalCode is the reason for which a server ends a connection.
+// A RefusalCode is the reason for which a server closes a connection.
 type RefusalCode byte
 
 // The reasons; docs/logs-protocol.md describes how a client reacts to each.
 const (
-	RefusedVersion     RefusalCode = iota + 1 // another protocol, or a version that the server does not support
+	RefusedVersion     RefusalCode = iota + 1 // another protocol, or a version that the server does not speak
 	RefusedKey                                // the key is wrong or missing
 	RefusedFrame                              // a frame breaks the protocol
 	RefusedSuperseded                         // the same client has opened another connection
@@ -24,11 +24,11 @@ func (c RefusalCode) String() string {
 	return words[c]
 }
 
-// A Refusal is the reason that the server sends to its client when it ends a connection. It is an error on both sides.
+// A Refusal is the reason that a server sends to its client before it closes the connection. It is an error on both sides.
 type Refusal struct {
 	Code RefusalCode
 	Text string
 }
 
-// Error says that and why the connection was refused.
+// Error returns the reason and the text, with "refused" before them.
 func (r *Refusal) Error() string { return fmt.Sprintf("refused (%s): %q", r.Code, r.Text) }

@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// MaxService is the longest name of a service, in bytes.
+// MaxService is the maximum length of a service name, in bytes.
 const MaxService = 128
 
 // UnknownService is the service of records that name none and come through an input without a default of its own.
 const UnknownService = "unknown_service"
 
-// FromService is the key of an attribute of a record that is stored under another service than it came with: the first 256 bytes
-// of the name it came with.
+// FromService is the key of the attribute that keeps the original service of a record that is stored under another one: the first 256
+// bytes of its name.
 const FromService = "from_service"
 
-// MaxServiceRead is how many bytes of the name of a service are read if it is too long: a server knows no more of it.
+// MaxServiceRead is the number of bytes that are read of a service name that is too long.
 const MaxServiceRead = 512
 
-// The reasons for which names are repaired, as they are counted.
+// The reasons for which names are repaired, as a server counts them.
 const (
 	repairedLength  = "too long"
 	repairedUTF8    = "not UTF-8"
@@ -27,7 +27,7 @@ const (
 )
 
 // CheckService returns an error if a text is not a valid name of a service: 1 to [MaxService] bytes of valid UTF-8 without
-// control characters. What a name would mean to a file system does not matter: stores escape it.
+// control characters. Characters that are special in file names are valid: stores escape them.
 func CheckService(name string) error {
 	if name == "" {
 		return fmt.Errorf("a service has no name")
@@ -62,8 +62,8 @@ func whyRepaired(name string) (reason string) {
 // [CheckService] accepts stays as it is. In any other, "_" replaces each control character and each byte that is not UTF-8, and
 // the name is cut after the last whole character within [MaxService] bytes. An empty name becomes [UnknownService].
 //
-// The reason is the one that a [server.Server] counts such a record under: "too long", "not UTF-8" or "control character", the first of
-// them that applies. It is empty for a valid name and for an empty one.
+// The reason is the one under which package logs/server counts such a record: "too long", "not UTF-8" or "control character", the first
+// of them that applies. It is empty for a valid name and for an empty one.
 func RepairService(name string) (repaired, reason string) {
 	if name == "" {
 		return UnknownService, ""

@@ -7,40 +7,39 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
-// A sender's callers add records to shards, so that callers on several processors do not wait for one lock. Each record has a ticket,
-// which is taken under the lock of its shard. The sender collects with the locks of all shards held: it gets all records that were added
-// up to then. Sorted by their tickets, they are in the order of every goroutine, whichever shards its records went through. Only then
-// they get their numbers.
+// The callers of a sender add records to shards, so that callers on several processors do not contend for one lock. Each record gets a
+// ticket under the lock of its shard. The sender collects with the locks of all shards held, so that it gets all records that were added
+// before. Sorted by their tickets, the records of each goroutine are in order, whichever shards it has used. Only then they get their numbers.
 //
-// The mutex of the sender comes before those of shards.
+// Lock order: the mutex of the sender before those of the shards.
 const (
 	shardCount  = 8
-	shardSize   = 64 << 10 // bytes in a shard with which the caller collects, unless the sender's mutex is locked
-	shardLimit  = 256 << 10
-	shardCredit = 16 << 10
+	shardSize   = 64 << 10  // bytes of a shard from which on a caller collects, unless the sender's mutex is locked
+	shardLimit  = 256 << 10 // bytes of a shard from which on a caller waits for the sender's mutex, and collects
+	shardCredit = 16 << 10  // bytes that a shard reserves at a time
 )
 
-// A shardSet is shared by callers and sender. Fields that many processors write have a cache line of their own.
+// A shardSet is the state that callers and the sender share. Fields that many processors write have cache lines of their own.
 type shardSet struct {
 	_       [64]byte
-	tickets atomic.Uint64 // how many were taken
+	tickets atomic.Uint64 // the last ticket
 	_       [64]byte
 	used    atomic.Int64 // bytes of records in shards, open and sealed, and the credit of shards
 	_       [64]byte
 	idle    atomic.Bool   // the sender waits for a record
-	next    atomic.Uint32 // of the shards, for a processor without one
+	next    atomic.Uint32 // counts the shards that were given to processors without one
 	shards  [shardCount]shard
-	usual   sync.Pool // of *shard: a processor mostly gets the one it had before
+	usual   sync.Pool // of *shard: a processor mostly gets the shard that it had before
 }
 
-// A shard has records that were not collected yet.
+// A shard has records that are not collected yet.
 type shard struct {
 	mu     sync.Mutex
 	closed bool
 	shardRecords
-	credit  int   // bytes that count as used, for records to come
-	count   int   // of records, ever
-	dropped int64 // records that countDrops has not seen
+	credit  int   // bytes that are reserved, and count as used, for later records
+	count   int   // calls of addToShard
+	dropped int64 // dropped records that countDrops has not counted yet
 	_       [64]byte
 }
 
@@ -60,10 +59,10 @@ func (h *shardSet) prepare() {
 	h.usual.New = func() any { return &h.shards[h.next.Add(1)%shardCount] }
 }
 
-// admit reports whether there is buffer space for n more bytes, and reserves it.
+// admit reports whether there is space for n more bytes, and reserves it.
 func (s *Sender) admit(n int) bool {
 	if used := s.used.Load(); used > 0 && used+int64(n) > int64(s.o.MemoryBytes) {
-		return false // without a write, which others would have to wait for
+		return false // without a write to used, for which other processors would have to wait
 	}
 	if used := s.used.Add(int64(n)); used > int64(s.o.MemoryBytes) && used > int64(n) {
 		s.used.Add(-int64(n))
@@ -72,7 +71,7 @@ func (s *Sender) admit(n int) bool {
 	return true
 }
 
-// admitTo is admit for a record of a shard. While much space is free, it reserves space for several records at once.
+// admitTo is admit for a record of a shard. While memory is less than half full, it reserves space for several records at a time.
 func (s *Sender) admitTo(sh *shard, n int) bool {
 	if n <= sh.credit {
 		sh.credit -= n
@@ -86,8 +85,8 @@ func (s *Sender) admitTo(sh *shard, n int) bool {
 	return s.admit(n)
 }
 
-// addToShard adds a record of the sender's service to a shard. With drop, a record that is not accepted counts as dropped. It reports
-// whether the caller should yield the processor.
+// addToShard adds a record of the sender's service to a shard. With drop, it counts a record that it does not accept as dropped. crowded
+// reports whether the caller should yield the processor.
 func (s *Sender) addToShard(record []byte, at int64, drop bool) (crowded bool, err error) {
 	sh := s.usual.Get().(*shard)
 	sh.mu.Lock()
@@ -109,7 +108,7 @@ func (s *Sender) addToShard(record []byte, at int64, drop bool) (crowded bool, e
 	sh.mu.Unlock()
 	s.usual.Put(sh)
 	if err != nil {
-		if drop && dropped == 1 { // the first one that countDrops has not seen: wake the tasks that call it
+		if drop && dropped == 1 { // the tasks that wait for these signals call countDrops, which starts again from zero
 			cond.Signal(s.owed)
 			cond.Signal(s.spill)
 		}
@@ -129,7 +128,7 @@ func (s *Sender) addToShard(record []byte, at int64, drop bool) (crowded bool, e
 	return crowded, nil
 }
 
-// countDrops counts the records that were dropped because of a full or closed shard. The mutex is held.
+// countDrops counts the records that addToShard has dropped. The mutex is held.
 func (s *Sender) countDrops() {
 	var n int64
 	for i := range s.shards {
@@ -145,14 +144,14 @@ func (s *Sender) countDrops() {
 	}
 }
 
-// collect appends the records of the shards to the others, in the order of their tickets. The mutex is held.
+// collect appends the records of all shards to the open batch, in the order of their tickets. The mutex is held.
 func (s *Sender) collect() {
 	if s.tickets.Load() != s.collected {
 		s.collectAll(false)
 	}
 }
 
-// collectAll is collect. With end, no record can be added to the shards any more.
+// collectAll is collect, also if there are no new records. With end, it closes the shards: they accept no more records.
 func (s *Sender) collectAll(end bool) {
 	for i := range s.shards {
 		s.shards[i].mu.Lock()
@@ -170,7 +169,7 @@ func (s *Sender) collectAll(end bool) {
 	}
 	var done [shardCount]struct{ records, bytes int }
 	for {
-		first, until := -1, uint64(0) // the shard with the lowest ticket, and the lowest of the others
+		first, until := -1, uint64(0) // the shard with the lowest ticket, and the lowest ticket of the others
 		for i := range s.spare {
 			h := &s.spare[i]
 			if done[i].records == len(h.index) {

@@ -28,14 +28,14 @@ func newIdleHandler(t *testing.T) *Handler {
 	return h
 }
 
-// The records of one goroutine stay in its order, whichever shards they go through, also those of another service and those that are
-// collected in between.
+// TestShardsKeepOrder: the records of one goroutine stay in order, whichever shards they are added to, also among records of another service
+// and when records are collected in between.
 func TestShardsKeepOrder(t *testing.T) {
 	h := newIdleHandler(t)
 	s := h.sender
 	const records = 5000
 	for n := range records {
-		s.usual.Put(&s.shards[rand.IntN(shardCount)]) // what the next one gets
+		s.usual.Put(&s.shards[rand.IntN(shardCount)]) // the shard of the next record
 		switch v := (&View{Message: fmt.Append(nil, n)}); rand.IntN(100) {
 		case 0:
 			v.Service = []byte("other")
@@ -56,7 +56,7 @@ func TestShardsKeepOrder(t *testing.T) {
 		}
 	}
 	if stats := s.Stats(); stats.Added != records {
-		t.Errorf("%d records were taken, want %d", stats.Added, records)
+		t.Errorf("%d records were added, want %d", stats.Added, records)
 	}
 	got := h.records(t)
 	if len(got) != records {
@@ -75,7 +75,7 @@ func TestShardsKeepOrder(t *testing.T) {
 	}
 }
 
-// A record that is logged while the handler is closed is accepted or refused, and never lost.
+// TestCloseRacesWithRecords: a record that is logged during Close is accepted or refused, never lost in between.
 func TestCloseRacesWithRecords(t *testing.T) {
 	for range testenv.Rounds(2, 20) {
 		h := newIdleHandler(t)
@@ -99,20 +99,19 @@ func TestCloseRacesWithRecords(t *testing.T) {
 		calls.Wait()
 		h.sender.mu.Lock() // before h.records collects
 		if left := h.sender.tickets.Load() - h.sender.collected; left > 0 {
-			t.Errorf("%d records were taken after the last collection, and are never sent", left)
+			t.Errorf("%d records were accepted after the last collection, so that they are never sent", left)
 		}
 		h.sender.mu.Unlock()
 		if got := int64(len(h.records(t))); got != taken.Load() {
-			t.Errorf("%d records are in memory, want the %d that were taken", got, taken.Load())
+			t.Errorf("%d records are in memory, want the %d that were accepted", got, taken.Load())
 		}
 		if stats := h.sender.Stats(); stats.Added != taken.Load() || stats.Dropped != refused.Load() {
-			t.Errorf("got %+v, want %d taken and %d dropped", stats, taken.Load(), refused.Load())
+			t.Errorf("got %+v, want %d added and %d dropped", stats, taken.Load(), refused.Load())
 		}
 	}
 }
 
-// A record that is logged after Close is refused by every shard, since the sender no longer sends: it would stay in memory and never
-// arrive.
+// TestShardsAreClosed: after Close every shard refuses records. They would stay in memory, since the sender no longer sends.
 func TestShardsAreClosed(t *testing.T) {
 	h := newIdleHandler(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,14 +9,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
-// spillEvery is how often records are moved to the spool while the server is unreachable, and how often the spool is synced.
+// spillEvery is the interval at which records are written to the spool while the server is unreachable, and at which the spool is synced.
 const spillEvery = time.Second
 
 // spilling moves batches from memory to the spool: all while the server is unreachable, the oldest when memory is half full.
 func (s *Sender) spilling(ctx context.Context) error {
 	timer := time.NewTimer(spillEvery)
 	defer timer.Stop()
-	away := time.Now() // since when there is no connection
+	away := time.Now() // since when the server has been unreachable; zero while there is a connection
 	synced := time.Now()
 	for {
 		s.mu.Lock()
@@ -62,8 +62,8 @@ func (s *Sender) spilling(ctx context.Context) error {
 	}
 }
 
-// spillSome moves batches to the spool: all of them, or as many as leave memory a quarter full, but at once no more than fit into one of
-// its files, since it drops whole files.
+// spillSome moves batches to the spool: all of them, or, if memory is more than half full, the oldest until it is a quarter full. In one
+// call it moves about as many bytes as a file of the spool has at most, since the spool drops whole files.
 func (s *Sender) spillSome(all bool) (n int, err error) {
 	s.mu.Lock()
 	s.collect()
@@ -94,7 +94,7 @@ func (s *Sender) spillSome(all bool) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.broadcast()
-	known := 0 // acknowledged in the meantime, and forgotten
+	known := 0 // batches that were acknowledged in the meantime, and are no longer in s.sealed
 	for _, b := range batches {
 		b.busy--
 		if b.gone {
@@ -112,7 +112,7 @@ func (s *Sender) spillSome(all bool) (n int, err error) {
 	return n, nil
 }
 
-// spillAll moves everything to the spool and syncs it.
+// spillAll moves all batches to the spool and syncs it.
 func (s *Sender) spillAll() error {
 	for {
 		n, err := s.spillSome(true)

@@ -17,11 +17,11 @@ import (
 
 const (
 	takeOverEvery = time.Minute
-	takeOverSoon  = time.Second // after one that failed; then twice as long, and so on
+	takeOverSoon  = time.Second // after the first failure; doubled after each further one, up to takeOverEvery
 )
 
-// takingOver sends what dead processes have left in the same folder, under their identities, while there is a connection. While the
-// server is unreachable, it only keeps the folder within its bounds.
+// takingOver sends the spools that dead processes have left in the same folder, under their identities, while there is a connection. While
+// there is none, it only keeps the folder within its bounds.
 func (s *Sender) takingOver(ctx context.Context) error {
 	pause, once := takeOverSoon, sync.OnceFunc(func() { close(s.takenOver) })
 	for {
@@ -49,8 +49,8 @@ func (s *Sender) takingOver(ctx context.Context) error {
 	}
 }
 
-// takeOverAtStart waits until the records that dead processes have left were sent, or the server is unreachable. Otherwise, programs that
-// each run only for a moment would leave them to one another for ever.
+// takeOverAtStart waits until takingOver has tried once to send the spools of dead processes, or the server is unreachable. Without the wait,
+// none of many short-lived programs would ever send them.
 func (s *Sender) takeOverAtStart(ctx context.Context) {
 	if s.spool == nil {
 		return
@@ -72,7 +72,7 @@ func (s *Sender) takeOverAtStart(ctx context.Context) {
 	}
 }
 
-// takeOverAll takes over all abandoned spools, and reports whether nothing failed.
+// takeOverAll takes over the spools of all dead processes, and reports whether nothing failed.
 func (s *Sender) takeOverAll(ctx context.Context) (all bool) {
 	ids, err := s.leftSpools()
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -94,8 +94,8 @@ func (s *Sender) takeOverAll(ctx context.Context) (all bool) {
 	return all
 }
 
-// leftSpools returns the identities of the spools in the folder, except its own. The one that was written last comes first: there may be
-// no space for the others.
+// leftSpools returns the identities of the other spools in the folder. The most recently written one comes first: the limit of bytes may
+// leave no space for the rest.
 func (s *Sender) leftSpools() ([]Client, error) {
 	entries, err := os.ReadDir(s.spool.folder)
 	written := make(map[Client]time.Time)
@@ -105,7 +105,7 @@ func (s *Sender) leftSpools() ([]Client, error) {
 			continue
 		}
 		var last time.Time
-		files, _ := os.ReadDir(filepath.Join(s.spool.folder, entry.Name())) // an error is reported when it is opened
+		files, _ := os.ReadDir(filepath.Join(s.spool.folder, entry.Name())) // takeOver reports an error
 		for _, file := range files {
 			if info, wrong := file.Info(); wrong == nil && filepath.Ext(file.Name()) == ".spool" && info.ModTime().After(last) {
 				last = info.ModTime()
@@ -134,7 +134,7 @@ func (s *Sender) takeOver(ctx context.Context, id Client, limit int64) (left int
 		left = spool.bytes()
 	}()
 	dropped := spool.makeRoom(0, 0, nil)
-	if s.clockTrusted() { // the files have the time of another process, or of a clock that was wrong
+	if s.clockTrusted() { // the files were dated by another process, so that a wrong clock would make them too old
 		dropped += spool.dropOld(s.o.SpoolAge, 0)
 	}
 	s.mu.Lock()

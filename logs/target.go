@@ -17,12 +17,12 @@ import (
 // DefaultPort is the port of this module's own protocol.
 const DefaultPort = "6767"
 
-// A target is where a sender connects to.
+// A target is the server that a sender connects to.
 type target struct {
 	address string
 	tls     *tls.Config // nil: none
 	key     string
-	local   bool // this machine: no need to compress
+	local   bool // on this machine, for which nothing is compressed by default
 }
 
 // parseTarget reads tcp://host:port or tls://host:port, with ?key=… if one is needed. Its errors do not show the key.

@@ -22,11 +22,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// A plug is a network in memory that can be unplugged: nothing is closed, nothing arrives.
+// A plug is a network in memory that can be unplugged: connections stay open, but nothing arrives.
 type plug struct {
 	sessions *server.Sessions
 	ctx      context.Context
-	out      chan struct{} // closed while it is plugged in; replaced when it is unplugged
+	out      chan struct{} // closed while the network is plugged in; replaced when it is unplugged
 }
 
 func (p *plug) dial(ctx context.Context) (net.Conn, error) {
@@ -69,8 +69,7 @@ func (p *plug) dial(ctx context.Context) (net.Conn, error) {
 // unreachable dials a server that cannot be reached.
 func unreachable(context.Context) (net.Conn, error) { return nil, io.ErrClosedPipe }
 
-// TestSenderUnplugged unplugs the network for an hour, while records are in flight. Memory stays bounded, everything arrives once and in
-// order.
+// TestSenderUnplugged unplugs the network for an hour while records are sent. Memory stays bounded, and all records arrive once and in order.
 func TestSenderUnplugged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -112,25 +111,25 @@ func TestSenderUnplugged(t *testing.T) {
 	})
 }
 
-// TestSenderAwayForLong keeps the server unreachable until the spool is full: dropped records are counted, and reported in the stream.
+// TestSenderAwayForLong keeps the server down until the spool is full: dropped records are counted, and reported by records.
 func TestSenderAwayForLong(t *testing.T) {
-	testenv.LongTest(t) // it waits until the server is tried again
+	testenv.LongTest(t) // it waits until the sender connects again
 	t.Parallel()
 	server := newTestServer(t)
 	s := server.sender(logs.SenderOptions{MemoryBytes: 64 << 10, SpoolBytes: 256 << 10})
 	addAll(t, s, 1, 30_000)
-	// A record that is dropped while it is in flight counts as dropped, although the server may have it.
+	// A record that is dropped while it is in flight counts as dropped, though the server may have received it.
 	testenv.Await(t, func() bool { return s.Stats().Memory == 0 })
 	server.start()
 	flush(t, s)
 	want := s.Stats().Dropped
 	testenv.Await(t, func() bool { dropped, _ := server.store.Reported(); return dropped >= want })
 	if dropped, kept := server.store.Reported(); dropped != want || kept == 30_000 || kept+want != 30_000 {
-		t.Errorf("%d kept and %d dropped of 30000, and %d are reported", kept, want, dropped)
+		t.Errorf("of 30000 records, %d are stored, %d were dropped, and %d are reported as dropped", kept, want, dropped)
 	}
 }
 
-// TestSenderSmallSpool has a spool that is smaller than memory. Of a burst that does not fit, the newest records stay.
+// TestSenderSmallSpool has a spool that is smaller than memory. When more records than fit are spooled at once, the newest stay.
 func TestSenderSmallSpool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = 1 << 20
@@ -149,7 +148,7 @@ func TestSenderSmallSpool(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			if stats := s.Stats(); stats.Spooled > limit || stats.Spooled < limit/2 {
-				t.Errorf("round %d: got %+v, want the half to the whole of %d spooled", round, stats, limit)
+				t.Errorf("round %d: got %+v, want between half of %d bytes and all of them spooled", round, stats, limit)
 			}
 		}
 		if err := s.Close(t.Context()); err != nil {
@@ -158,11 +157,11 @@ func TestSenderSmallSpool(t *testing.T) {
 	})
 }
 
-// TestSenderFullDisk has a spool that cannot be written, for a while. Records stay in memory, and go to the spool later.
+// TestSenderFullDisk has a spool that cannot be written for a while. Records stay in memory, and are spooled later.
 func TestSenderFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := filepath.Join(t.TempDir(), "spool")
-		if err := os.WriteFile(folder, nil, 0o600); err != nil { // where the folder is to be
+		if err := os.WriteFile(folder, nil, 0o600); err != nil { // a file in place of the folder
 			t.Fatal(err)
 		}
 		reported := make(chan error, 100)
@@ -188,12 +187,12 @@ func TestSenderFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 		if n := len(reported); n == 0 || n > 12 {
-			t.Errorf("reported %d errors in eleven minutes", n)
+			t.Errorf("OnError was called %d times in eleven minutes, want 1 to 12", n)
 		}
 	})
 }
 
-// TestSenderRemovedSpool removes the spool of a sender. The error at the end counts all records that were in it.
+// TestSenderRemovedSpool removes the spool. The error at the end counts all records that were in it.
 func TestSenderRemovedSpool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := filepath.Join(t.TempDir(), "spool")
@@ -204,7 +203,7 @@ func TestSenderRemovedSpool(t *testing.T) {
 		addAll(t, s, 1, 100)
 		time.Sleep(time.Minute)
 		if stats := s.Stats(); stats.Spooled == 0 || stats.Memory != 0 {
-			t.Fatalf("got %+v, want all spooled", stats)
+			t.Fatalf("got %+v, want all records spooled", stats)
 		}
 		if err := os.RemoveAll(folder); err != nil {
 			t.Fatal(err)
@@ -218,7 +217,7 @@ func TestSenderRemovedSpool(t *testing.T) {
 	})
 }
 
-// TestSenderForgetsOldSpools drops what is older than the spool's age, of this process and of dead ones.
+// TestSenderForgetsOldSpools: records that are older than SpoolAge are dropped, also from the spools of dead processes.
 func TestSenderForgetsOldSpools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := t.TempDir()
@@ -237,7 +236,7 @@ func TestSenderForgetsOldSpools(t *testing.T) {
 		if err := dead.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		// Its files have the time of the machine's clock, not that of the bubble.
+		// The files are dated by the clock of the machine, not by that of the synctest bubble.
 		paths, _ := filepath.Glob(filepath.Join(folder, "*", "*.spool"))
 		old := time.Now().Add(-25 * time.Hour)
 		if len(paths) != 1 || os.Chtimes(paths[0], old, old) != nil {
@@ -247,7 +246,7 @@ func TestSenderForgetsOldSpools(t *testing.T) {
 		addAll(t, s, 1, 5)
 		time.Sleep(2 * time.Minute)
 		if got := s.Stats().Dropped; got != 0 {
-			t.Errorf("got %d dropped by a clock that may be wrong", got)
+			t.Errorf("got %d dropped by a clock that may be wrong, want 0", got)
 		}
 		time.Sleep(clockcheck.TrustAfter)
 		if got := s.Stats().Dropped; got != 10 {
@@ -259,7 +258,7 @@ func TestSenderForgetsOldSpools(t *testing.T) {
 	})
 }
 
-// TestSendersShareAFolder lets several senders, like several processes, take over what dead processes have left, at once.
+// TestSendersShareAFolder: several senders, as of several processes, concurrently take over the spools that others have left in a shared folder.
 func TestSendersShareAFolder(t *testing.T) {
 	server, folder := newTestServer(t), t.TempDir()
 	var dead []*logs.Sender

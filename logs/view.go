@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A View is a record whose texts refer to a buffer that it does not own: that of a connection, or of a block that is searched.
-// Records are passed on as views, because a view costs nothing to make; to keep one, keep its [View.Record].
+// A View is a record whose texts refer to a buffer that it does not own, such as that of a connection or of a block of a store. Records are
+// passed on as views because a view is created without a copy. To keep a record, call [View.Record].
 type View struct {
 	Time    int64      // nanoseconds since 1970; zero: unknown, and the receiver sets the time
 	Level   slog.Level //
 	Service []byte     // not part of the encoding: a [Batch] is of one service
-	Number  uint64     // not part of it either: its place in a store; zero if unknown
+	Number  uint64     // the [Record].Number, or zero if unknown; not part of the encoding either
 	Message []byte     //
 	Task    []byte     //
 	Job     []byte     //
@@ -30,12 +30,12 @@ const (
 	kindFalse    = 'n'
 	kindDuration = 'd'
 	kindTime     = 'T'
-	kindJSON     = 'j' // of what has no other kind
+	kindJSON     = 'j' // of values that have no other kind
 )
 
 // Bounds of one encoded record, which a reader checks before it allocates memory.
 const (
-	// MaxRecord is the size of the largest record, in bytes of its encoding. A longer message is cut, and marked as such.
+	// MaxRecord is the maximum size of an encoded record, in bytes. A longer message is truncated, and ends with the number of missing bytes.
 	MaxRecord = 1 << 20
 	maxAttrs  = 1 << 10
 )
@@ -71,12 +71,12 @@ func (v *View) EncodedLen() int {
 	return uvarintLen(uint64(size)) + size
 }
 
-// bodyLen is how long a record is but for the length before it.
+// bodyLen returns the size of the encoding without the length at its start.
 func (v *View) bodyLen() int {
 	return 8 + varintLen(int64(v.Level)) + textLen(len(v.Message)) + textLen(len(v.Task)) + textLen(len(v.Job)) + len(v.attrs)
 }
 
-// Next reads the record at the beginning of data, and returns what follows it. The view refers to data; its service and number
+// Next reads the record at the beginning of data, and returns the data after it. The view refers to data; its service and number
 // are left as they are.
 func (v *View) Next(data []byte) (rest []byte, err error) {
 	size, n := binary.Uvarint(data)
@@ -140,7 +140,7 @@ func attrSize(b []byte) int {
 	return len(b) - len(rest)
 }
 
-// Record returns an independent copy.
+// Record returns a copy of the record, which does not refer to the buffer. A damaged attribute, and those after it, are left out.
 func (v *View) Record() Record {
 	r := Record{
 		Time: time.Unix(0, v.Time).UTC(), Level: v.Level, Service: string(v.Service), Message: string(v.Message),
@@ -194,7 +194,7 @@ func (v *View) AddEncodedAttrs(attrs []byte) { v.attrs = append(v.attrs, attrs..
 // SetEncodedAttrs replaces the attributes by others, and keeps their encoding without copying it.
 func (v *View) SetEncodedAttrs(attrs []byte) { v.attrs = attrs }
 
-// AttrText returns the text of the first attribute with a key, if its value is a text.
+// AttrText returns the text of the first attribute with a key, if its value is a text or JSON. The text refers to the buffer of the view.
 func (v *View) AttrText(key string) (text []byte, ok bool) {
 	value, _, ok := FindAttr(v.attrs, key)
 	if !ok {
@@ -211,7 +211,7 @@ func appendText[T string | []byte](data []byte, text T) []byte {
 }
 
 func cutText(b []byte) (text, rest []byte, ok bool) {
-	if len(b) > 0 && b[0] < 0x80 { // as most are
+	if len(b) > 0 && b[0] < 0x80 { // most texts are this short
 		if n := 1 + int(b[0]); n <= len(b) {
 			return b[1:n:n], b[n:], true
 		}
@@ -237,8 +237,8 @@ func uvarintLen(x uint64) int {
 
 func varintLen(x int64) int { return uvarintLen(uint64(x)<<1 ^ uint64(x>>63)) }
 
-// NextAttr returns the first of some encoded attributes, as [View.EncodedAttrs] returns them, and what follows it; ok is false
-// after damage.
+// NextAttr returns the first of some encoded attributes, which [View.EncodedAttrs] has returned, and the rest of them; ok is false
+// if it is damaged.
 func NextAttr(encoded []byte) (key []byte, value AttrValue, rest []byte, ok bool) {
 	key, b, ok := cutText(encoded)
 	if !ok || len(b) == 0 {

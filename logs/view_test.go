@@ -50,7 +50,7 @@ func records() *rapid.Generator[Record] {
 	})
 }
 
-// What is written is what is read, one record after the other.
+// TestBatchLaw: a batch yields the records that were added to it, in order.
 func TestBatchLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(records(), 1, 5).Draw(t, "records")
@@ -60,7 +60,7 @@ func TestBatchLaw(t *testing.T) {
 			b.Add(&v)
 		}
 		if b.Count != len(want) {
-			t.Fatalf("counts %d of %d records", b.Count, len(want))
+			t.Fatalf("Count is %d, want %d", b.Count, len(want))
 		}
 		var got []Record
 		for v, err := range b.Views {
@@ -80,7 +80,7 @@ func TestBatchLaw(t *testing.T) {
 	})
 }
 
-// reported is all that a record says.
+// reported returns all parts of a record as text.
 func reported(r *Record) string {
 	text := fmt.Sprintf("%v %d %q %q %q %q", r.Time, r.Level, r.Service, r.Message, r.Task, r.Job)
 	for _, a := range r.Attrs {
@@ -140,7 +140,7 @@ func TestAttrsOfAllKinds(t *testing.T) {
 	}
 }
 
-// Whatever is read, it ends, and what was read is written as it was.
+// FuzzView: reading any data ends, and a valid record is the same after it was encoded and read again.
 func FuzzView(f *testing.F) {
 	r := Record{Time: time.Unix(1, 2), Level: slog.LevelWarn, Message: "moved", Task: "a/b", Job: "1", Attrs: []slog.Attr{slog.Int("n", -7), slog.String("s", "x")}}
 	v := r.View()
@@ -172,7 +172,7 @@ func FuzzView(f *testing.F) {
 
 func TestCheckService(t *testing.T) {
 	for name, ok := range map[string]bool{
-		"api": true, "Größe 7": true, "../../etc": true, ".": true, // names are no paths
+		"api": true, "Größe 7": true, "../../etc": true, ".": true, // names are not paths
 		"": false, "a\nb": false, "a\x1b[2J": false, "\xff": false, string(make([]byte, 200)): false,
 	} {
 		if err := CheckService(name); (err == nil) != ok {

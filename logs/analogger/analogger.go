@@ -1,7 +1,7 @@
 // Package analogger is the input for clients of Analogger, and reads its configuration file.
 //
-// A frame is LLLLLLLL:service:severity:message. Its head is the length of the whole frame, twice, as four digits each. The
-// first frame of a connection has the key instead of a message and is answered; the frames after it are not.
+// A frame is LLLLLLLL:service:severity:message. Its head is the length of the whole frame, written twice with four digits. The first frame
+// of a connection has the key in place of the message and is answered; the frames after it are not.
 package analogger
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
-// MaxFrame is the buffer size a connection needs for one frame, in bytes: a longer frame is refused.
+// MaxFrame is the buffer size that a connection needs for one frame, in bytes. A longer frame is refused.
 const MaxFrame = 8191
 
-// Service is the service of records that name none. The attribute from_service of these is empty.
+// Service is the service of records that name none. They get an empty attribute from_service.
 const Service = "analogger"
 
 // The answers to clients.
@@ -50,7 +50,7 @@ func (w *Protocol) Parser(_ string, state []byte) input.Parser {
 type parser struct {
 	key      [sha256.Size]byte
 	admitted bool
-	view     logs.View // here, because a variable would be allocated for each call
+	view     logs.View // a field, because a local variable would be allocated at each call
 }
 
 var (
@@ -129,7 +129,7 @@ func (p *parser) add(service, word, message []byte, to input.Batcher) {
 	case "fatal":
 		v.Level = severity.Fatal
 	default:
-		v.Level, _ = severity.Level(word) // info for an unknown word
+		v.Level, _ = severity.Level(word) // an unknown word is info
 		v.AddText(severityKey, word)
 	}
 	to.Add(v)
@@ -156,7 +156,7 @@ func (p *parser) State() []byte {
 	return nil
 }
 
-// length returns the length that the eight digits of a head have twice.
+// length returns the length in the eight digits of a head; ok is false unless they are the same number twice.
 func length(head uint64) (size int, ok bool) {
 	const zeros = 0x3030303030303030
 	digits := head ^ zeros // a digit becomes its value
@@ -167,7 +167,7 @@ func length(head uint64) (size int, ok bool) {
 	return int(d&0xf)*1000 + int(d>>8&0xf)*100 + int(d>>16&0xf)*10 + int(d>>24), true
 }
 
-// split splits :service:severity:message. Both words are short: a loop over their bytes is faster than a call.
+// split splits :service:severity:message. Service and severity are short: a loop over their bytes is faster than a call.
 func split(frame []byte) (service, word, message []byte, ok bool) {
 	if frame[0] != ':' {
 		return nil, nil, nil, false

@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
-// frame is what a client writes.
+// frame returns a frame as a client writes it.
 func frame(service, severity, message string) string {
 	n := 11 + len(service) + len(severity) + len(message)
 	return fmt.Sprintf("%04d%04d:%s:%s:%s", n, n, service, severity, message)
@@ -77,16 +77,17 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// The original's client counts characters: one byte is left of its frame, and belongs to no head.
+// TestCharactersCountedAsBytes: Analogger's own client counts characters instead of bytes. The last byte of its frame is then read as the start
+// of the next one.
 func TestCharactersCountedAsBytes(t *testing.T) {
 	input := hello("") + "00170017:a:info:ü" + frame("a", "info", "b")
 	got := logtest.Drive(&Protocol{}, []byte(input))
 	if got.Err == nil || got.Refused["wrong length"] != 1 || len(got.Records) != 1 {
-		t.Errorf("got %+v, want the record that was cut, and an error", got)
+		t.Errorf("got %+v, want one record, without its last byte, and an error", got)
 	}
 }
 
-// Whatever byte stands in both halves of a head, only digits are taken.
+// TestHeads: a head with the same byte in both halves is valid only if the byte is a digit.
 func TestHeads(t *testing.T) {
 	for place := range 4 {
 		for c := range 256 {
@@ -144,7 +145,7 @@ func TestParseAllocatesNothing(t *testing.T) {
 	}
 }
 
-// nowhere takes records as cheaply as can be.
+// nowhere is a batcher that only counts records.
 type nowhere struct {
 	input.Batcher
 	records int

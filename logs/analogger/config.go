@@ -13,29 +13,29 @@ import (
 
 // A Config is the content of a configuration file of Analogger, with defaults for what the file leaves out.
 type Config struct {
-	Host         string        // to listen at; 127.0.0.1
-	Port         int           // 6766
-	Key          string        // what clients must bring; empty
-	Interval     time.Duration // between writes, and what repeats are looked for in; a second
-	SyncInterval time.Duration // between syncs; a minute. 0: none
-	DefaultLog   string        // where services go that no log is for: a path, or "STDOUT"; that is the default. Repeats are counted there
-	Levels       []string      // the severities that are kept; debug, info, warn, error and fatal
+	Host         string        // to listen on; default 127.0.0.1
+	Port         int           // default 6766
+	Key          string        // that clients must send; default empty
+	Interval     time.Duration // between writes, within which repeats are counted; default 1 s
+	SyncInterval time.Duration // between syncs; default 1 min; 0: no syncs
+	DefaultLog   string        // the destination of services without a Log: a path, [Stdout] or [Stderr]; default [Stdout]. Its repeats are counted
+	Levels       []string      // the severities that are kept; default debug, info, warn, error and fatal
 	Daemonize    bool
 	PIDFile      string
 	Logs         []Log
-	Ignored      []string // what the file says that has no meaning here, each with its line
+	Ignored      []string // settings in the file that have no meaning here, each with its line
 }
 
 // A Log defines where the records of some services go.
 type Log struct {
-	Line     int      // in the file
+	Line     int      // in the configuration file
 	Services []string // one or more
-	Socket   bool     // what Logfile names is a host, and not a file
-	Logfile  string   // a path, "STDOUT", "STDERR", or the host of a socket
+	Socket   bool     // whether Logfile is a host instead of a file
+	Logfile  string   // a path, [Stdout], [Stderr], or the host of a socket
 	Port     int      // of a socket
-	Mode     string   // how the file is opened, as Ruby says it ("ab+"); empty: to append
-	Levels   []string // those of the whole file, where the log says none
-	Cull     bool     // repeats are counted instead of written
+	Mode     string   // the mode to open the file, as in Ruby ("ab+"); empty: append
+	Levels   []string // the severities that are kept; default Levels of the Config
+	Cull     bool     // whether repeats are counted instead of written
 }
 
 // Destinations of records that go to no file. A "-" in the file is STDOUT.
@@ -79,7 +79,7 @@ func ReadConfig(r io.Reader) (*Config, error) {
 		"pidfile":      filled(&c.PIDFile),
 		"logs":         func(n *yaml.Node) error { logs = n; return nil },
 	})
-	if logs != nil { // after the levels, wherever those stand
+	if logs != nil { // after the levels, wherever they are in the file
 		wrong = errors.Join(wrong, c.readLogs(logs))
 	}
 	if wrong != nil {
@@ -124,7 +124,7 @@ func (c *Config) readLogs(n *yaml.Node) error {
 	return wrong
 }
 
-// finish checks what the keys of a log say together.
+// finish checks the keys of a log together, and sets the fields that the type and the options define.
 func (l *Log) finish(kind, options string) error {
 	switch {
 	case len(l.Services) == 0:

@@ -123,7 +123,7 @@ line 22: write settings as KEY: VALUE`
 	}
 }
 
-// What the original takes is taken: options as a list, no syncs, and keys that it does not know either.
+// TestReadConfigOfTheOriginal: settings that Analogger accepts are accepted, such as options as a list, no syncs, and unknown keys.
 func TestReadConfigOfTheOriginal(t *testing.T) {
 	text := `port: "6766"
 host: 127.0.0.1

@@ -20,7 +20,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// A client does what Analogger's client does: it brings the key, waits for the answer, and then writes a frame for each call.
+// A client sends what Analogger's client sends: the key, and after the answer a frame for each call.
 type client struct {
 	t       *testing.T
 	conn    net.Conn
@@ -57,7 +57,7 @@ func (c *client) write(text string) {
 	}
 }
 
-// serve calls fn with the address of a server of Analogger's protocol, and returns the lines it has written when it has ended.
+// serve calls fn with the address of a server for Analogger's protocol, and returns the lines that the server has written by its end.
 func serve(t *testing.T, fn func(address string)) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "all")
@@ -81,7 +81,7 @@ func serve(t *testing.T, fn func(address string)) []string {
 			return context.Cause(ctx)
 		}
 		fn(server.Addr("analogger").String())
-		cancel() // the server takes what sockets hold
+		cancel() // the server still reads the data in its sockets
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
@@ -98,7 +98,7 @@ func serve(t *testing.T, fn func(address string)) []string {
 	return all
 }
 
-// Clients of Analogger, unchanged: a write for each message, many in one, and a message in many.
+// TestClients sends one frame in a write, many frames in one write, and one frame in many writes.
 func TestClients(t *testing.T) {
 	var want []string
 	got := serve(t, func(address string) {
@@ -125,13 +125,13 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// What one client does wrong is answered, and is nothing to the others.
+// TestClientsThatDoWrong: a client that sends an invalid frame gets an answer, and other clients are not affected.
 func TestClientsThatDoWrong(t *testing.T) {
 	got := serve(t, func(address string) {
 		good := newClient(t, address, "app", "secret")
 		for input, want := range map[string]string{
 			frame("x", "authentication", "wrong"): "denied\n",
-			"00070007:a:b":                        "error: checksum failed\n", // for which the original waits for ever
+			"00070007:a:b":                        "error: checksum failed\n", // Analogger waits endlessly for the rest of this one
 			"00110012:::x":                        "error: checksum failed\n",
 			"90009000:a:b:c":                      "error: max length exceeded\n",
 			"GET / HTTP/1.1\r\n\r\n":              "error: checksum failed\n",
@@ -148,10 +148,10 @@ func TestClientsThatDoWrong(t *testing.T) {
 			_ = conn.Close()
 		}
 		good.log("info", "still here")
-		_ = good.conn.Close() // after which the original serves nobody
+		_ = good.conn.Close() // after this, Analogger serves no other client
 		newClient(t, address, "app", "secret").log("info", "and others")
 	})
-	slices.Sort(got) // of two connections, either may be read first
+	slices.Sort(got) // the server may read either connection first
 	if want := []string{"app|info|and others", "app|info|still here"}; strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -22,7 +22,7 @@ func (c *Config) readMapping(n *yaml.Node, keys map[string]func(*yaml.Node) erro
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], target(n.Content[i+1])
-		name := strings.TrimPrefix(key.Value, ":") // a symbol of Ruby
+		name := strings.TrimPrefix(key.Value, ":") // of a Ruby symbol
 		read := keys[name]
 		var err error
 		switch {
@@ -30,7 +30,7 @@ func (c *Config) readMapping(n *yaml.Node, keys map[string]func(*yaml.Node) erro
 			c.Ignored = append(c.Ignored, fmt.Sprintf("line %d: unknown key %.40q", key.Line, key.Value))
 		case seen[name]:
 			err = fmt.Errorf("%s is set twice", name)
-		case value.Tag != "!!null": // for which Analogger uses the default
+		case value.Tag != "!!null": // a null means the default, as in Analogger
 			if err = read(value); err != nil {
 				err = fmt.Errorf("%s: %w", name, err)
 			}
@@ -77,7 +77,7 @@ func filled(to *string) func(*yaml.Node) error {
 	}
 }
 
-// destination reads the destination of lines.
+// destination reads the destination of lines. It accepts STDOUT and STDERR in any case, and "-" for STDOUT.
 func destination(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		err := filled(to)(n)

@@ -30,19 +30,20 @@ const (
 )
 
 // BulkHandler returns a handler of bulk requests of clients of Elasticsearch and OpenSearch, for the paths /_bulk and
-// /INDEX/_bulk, and of the requests that these clients send first ([IsBulk] reports which requests are for this handler). The actions
-// index and create make a record of their document, as [Decoder] reads it; delete and update are answered with 400 each, since records
-// cannot be changed. The service of a document that names none is its index, without a date at the end.
+// /INDEX/_bulk, and of the requests that these clients send first ([IsBulk] reports which requests are for this handler). The document of
+// an action index or create becomes a record, as [Decoder] reads it. The item of an action delete or update has the status 400, since
+// records cannot be changed. The service of a document that names none is its index, without a date at the end.
 //
 // The response has an item for each action, and is sent when the records are on disk. Otherwise it is
 //
-//	400  a line that should be an action is not one; nothing is kept
+//	400  the body cannot be read, or a line that should be an action is not one; nothing is kept
 //	413  the body has more than [MaxBulk]; nothing is kept
+//	415  the Content-Encoding is not gzip; nothing is kept
 //	503  there is no buffer space, or an output fails; Retry-After says when to retry
 //
-// Bodies may be gzipped; those of all requests together take at most 128 MiB, and each must arrive within 30 s. Cross-origin requests of
-// browsers are refused. The handler does not authenticate: the program that mounts it decides who may send. Each request gets a batcher
-// from open.
+// Bodies may be gzipped. The bodies of all requests together use at most 128 MiB of memory, and each must arrive within 30 s. Cross-origin
+// requests of browsers are refused. The handler does not authenticate: the program that mounts it decides who may send. Each request gets a
+// batcher from open.
 func BulkHandler(open func(*http.Request) input.Batcher) http.Handler {
 	return http.NewCrossOriginProtection().Handler(&bulk{open: open, bodies: body.Reader{Most: MaxBulk, Budget: meanwhile.NewSemaphore(bulkInFlight)}})
 }
@@ -65,7 +66,7 @@ func (h *bulk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	began := time.Now()
-	_ = http.NewResponseController(w).SetReadDeadline(began.Add(bulkWithin)) // where the connection has one
+	_ = http.NewResponseController(w).SetReadDeadline(began.Add(bulkWithin)) // if the connection supports deadlines
 	to := h.open(r)
 	request, release, err := h.bodies.Read(r)
 	defer release()
@@ -100,7 +101,7 @@ const (
 
 // takeBulk adds the documents to the batcher, and returns when they are on disk.
 func takeBulk(ctx context.Context, to input.Batcher, request []byte, index string) (outcomes []outcome, err error) {
-	for rest := request; ; { // first all actions are checked: after an invalid one nothing is kept
+	for rest := request; ; { // check all actions first, since nothing is kept if one of them is invalid
 		var a action
 		if a, rest, err = nextAction(rest, index); err != nil {
 			line := 1 + bytes.Count(request[:len(request)-len(rest)], []byte{'\n'})
@@ -152,8 +153,8 @@ type action struct {
 
 const maxAction = 8 << 10 // bytes of the line of an action
 
-// nextAction reads the action at the beginning of the rest of a request, and returns what follows it. With an error, it returns the rest
-// from the invalid line on.
+// nextAction reads the action at the beginning of b, the rest of a request, and returns the rest after it. With an error, it returns the
+// rest from the invalid line on.
 func nextAction(b []byte, index string) (a action, rest []byte, err error) {
 	var line, from []byte
 	for len(line) == 0 {
@@ -218,7 +219,7 @@ func bulkIndex(path string) (index string, ok bool) {
 
 var dated = regexp.MustCompile(`[-_.]\d{4}[-_.]?\d{2}[-_.]?\d{2}$`)
 
-// serviceOf returns the service of documents of an index: its name without a date, since clients use an index for each day.
+// serviceOf returns the service of the documents of an index: its name without a date, since clients use a new index each day.
 func serviceOf(index string) string {
 	if service := dated.ReplaceAllString(index, ""); service != "" {
 		return service
@@ -250,7 +251,7 @@ func answerBulk(w http.ResponseWriter, request []byte, index string, outcomes []
 		}
 		item = append(append(item, bulkAnswers[o]...), "}}"...)
 		if _, err := to.Write(item); err != nil {
-			return // the client has gone
+			return // the client has disconnected
 		}
 	}
 	_, _ = to.WriteString("]}")

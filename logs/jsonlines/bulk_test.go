@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
-// ask sends a request to the handler of a feed.
+// ask sends a request to a handler that adds records to a batcher.
 func ask(to input.Batcher, method, path, body string, head ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	for i := 0; i < len(head); i += 2 {
@@ -27,7 +27,7 @@ func ask(to input.Batcher, method, path, body string, head ...string) *httptest.
 	return w
 }
 
-// records are the services and messages of what a feed got.
+// records returns the services and messages of the records that a recorder has.
 func records(recorder *logtest.Recorder) (all []string) {
 	for _, r := range recorder.Records() {
 		all = append(all, r.Service+": "+r.Message)
@@ -89,7 +89,7 @@ func TestBulk(t *testing.T) {
 				t.Errorf("got %d %.500s, want %d %s", w.Code, w.Body, test.status, test.answer)
 			}
 			if !json.Valid(w.Body.Bytes()) || w.Header().Get("X-Elastic-Product") != "Elasticsearch" {
-				t.Errorf("no JSON, or no product: %v %s", w.Header(), w.Body)
+				t.Errorf("the answer is not JSON, or X-Elastic-Product is missing: %v %s", w.Header(), w.Body)
 			}
 			if got := records(&recorder); !slices.Equal(got, test.want) {
 				t.Errorf("records %q, want %q", got, test.want)
@@ -156,7 +156,7 @@ func TestBulkRefusesOtherOrigins(t *testing.T) {
 	}
 }
 
-// An index with a date is not a service for each day.
+// TestServiceOfIndex: the service is the index without its date.
 func TestServiceOfIndex(t *testing.T) {
 	for index, want := range map[string]string{
 		"shop": "shop", "shop-2026.11.23": "shop", "logstash_20261123": "logstash", "filebeat-8.17.0": "filebeat-8.17.0", "filebeat-8.17.0-2026.11.23": "filebeat-8.17.0",
@@ -190,7 +190,7 @@ func FuzzBulk(f *testing.F) {
 			}
 		}
 		if created != len(recorder.Records()) || answer.Errors != (created < len(answer.Items)) {
-			t.Errorf("%d are said to be created of %d, errors %v", created, len(recorder.Records()), answer.Errors)
+			t.Errorf("the answer has %d created items, want %d; its errors is %v", created, len(recorder.Records()), answer.Errors)
 		}
 	})
 }

@@ -16,12 +16,13 @@ const (
 	health  = `{"cluster_name":"meanwhile","status":"green","timed_out":false,"number_of_nodes":1,"number_of_data_nodes":1}`
 )
 
-// setUp are the paths below which clients set up things such as templates, which are not needed here. These requests are acknowledged and
-// ignored.
+// setUp are the path prefixes of requests that set up templates, pipelines and the like, which are not needed here. These requests are
+// acknowledged and ignored.
 var setUp = []string{"/_ilm/", "/_index_template/", "/_template/", "/_component_template/", "/_ingest/pipeline/", "/_data_stream/"}
 
 // IsBulk reports whether a request is for [BulkHandler]: a bulk request, or one that clients of Elasticsearch send before it. Browsers
-// request the path "/" as well: it is for BulkHandler if the header Accept names JSON, or there is an X-Elastic-Client-Meta.
+// request the path "/" as well: such a request is for BulkHandler if its header Accept names JSON, or if it has the header
+// X-Elastic-Client-Meta.
 func IsBulk(r *http.Request) bool {
 	path := r.URL.Path
 	if _, ok := bulkIndex(path); ok || path == "/_license" || path == "/_xpack" || path == "/_cluster/health" {
@@ -52,5 +53,5 @@ func (h *bulk) probe(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, answer) // an error means that the client is gone
+	_, _ = io.WriteString(w, answer) // an error means that the client has disconnected
 }

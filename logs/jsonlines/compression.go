@@ -12,8 +12,8 @@ import (
 
 const maxWindow = 8 << 20 // bytes of memory for the window of a zstd decoder
 
-// decompress returns a reader of a body, decompressed, of at most limit bytes. The ratio of compression is not limited: a thousand equal
-// lines compress to almost nothing. Call done when the body was read.
+// decompress returns a reader of a decompressed body of at most limit bytes. The compression ratio is not limited: a thousand equal lines
+// compress to almost nothing. Call done when the body was read.
 func decompress(body io.Reader, encoding string, limit int64) (r io.Reader, done func(), err error) {
 	switch encoding {
 	case "", "identity":
@@ -52,7 +52,7 @@ func (z *gzipReader) Read(b []byte) (n int, err error) {
 // A bounded reader returns an error when there is more to read than the limit.
 type bounded struct {
 	reader io.Reader
-	out    int64
+	out    int64 // bytes that were read
 	limit  int64
 }
 

@@ -14,31 +14,31 @@ import (
 )
 
 const (
-	maxAttrs   = 1000 // of one record; further ones are left out, and counted
-	maxFlat    = 16   // objects deeper than that are an attribute's value
-	maxNesting = 100  // deeper ones are no JSON
-	maxKey     = 1024 // bytes of an attribute's key with those of the objects around it
+	maxAttrs   = 1000 // of one record; further ones are left out and counted
+	maxFlat    = 16   // depth from which on an object is kept as the value of an attribute
+	maxNesting = 100  // depth beyond which a line is not decoded as JSON
+	maxKey     = 1024 // bytes of an attribute's key with the keys of the objects around it
 )
 
-// A Decoder reads objects into records. The zero Decoder is ready. It must not be used concurrently.
+// A Decoder decodes lines of JSON into records. The zero Decoder is ready. It must not be used concurrently.
 type Decoder struct {
 	scan             jsonscan.Scanner
-	key              []byte // of the field that is read, with those of the objects around it
-	text             []byte // texts that had escapes
+	key              []byte // of the current field, with the keys of the objects around it
+	text             []byte // unescaped texts
 	seen             seen
 	name             []byte // bunyan's
 	log              []byte // the message of Docker and Fluent Bit
 	identifier, unit []byte // of journald
 	attrs            int
 	plain            bool              // in the object attrs, whose fields are attributes whatever their names
-	keys             map[string]string // of attributes that came before, as records of one program have the same ones
+	keys             map[string]string // keys of earlier attributes, since the records of one program have the same keys
 }
 
-// seen says which parts of the record an object has given.
+// seen has the parts of a record that its object has set.
 type seen struct{ time, level, message, service, task, job, number bool }
 
-// Decode reads the object that the line is into v, which it resets first. The view refers to the line and the decoder, until the
-// next call. An error says where the line is not a JSON object; v is empty then.
+// Decode decodes the JSON object in a line into v, which it resets first. The view refers to the line and to the decoder, until the next
+// call. An error reports the position at which the line is not a JSON object, or exceeds a limit; then v is empty.
 func (d *Decoder) Decode(line []byte, v *logs.View) error {
 	v.Reset()
 	d.scan = jsonscan.New(line)
@@ -69,7 +69,7 @@ func (d *Decoder) Decode(line []byte, v *logs.View) error {
 		v.AddAttr(slog.Int("logs.attributes_left_out", d.attrs-maxAttrs))
 	}
 	if d.log != nil {
-		d.log = bytes.TrimRight(d.log, "\r\n") // which Docker leaves there
+		d.log = bytes.TrimRight(d.log, "\r\n") // Docker keeps the line feed
 		if d.seen.message {
 			v.AddText([]byte("log"), d.log)
 		} else {
@@ -79,7 +79,7 @@ func (d *Decoder) Decode(line []byte, v *logs.View) error {
 	return nil
 }
 
-// object reads the members of an object, depth deep.
+// object reads an object and its members at the given depth.
 func (d *Decoder) object(v *logs.View, depth int) error {
 	s := &d.scan
 	if !s.Take('{') {
@@ -120,7 +120,7 @@ func (d *Decoder) object(v *logs.View, depth int) error {
 	}
 }
 
-// value reads a value, which is that of the field d.key.
+// value reads the value of the field d.key.
 func (d *Decoder) value(v *logs.View, depth int) error {
 	s := &d.scan
 	switch c := s.Peek(); {
@@ -161,7 +161,7 @@ func (d *Decoder) value(v *logs.View, depth int) error {
 	return nil
 }
 
-// skip takes a value as it stands.
+// skip reads a value without decoding it, and adds its JSON as an attribute.
 func (d *Decoder) skip(v *logs.View, depth int) error {
 	from := d.scan.Offset()
 	if err := d.scan.Skip(maxNesting - depth); err != nil {
@@ -171,7 +171,7 @@ func (d *Decoder) skip(v *logs.View, depth int) error {
 	return nil
 }
 
-// string reads a text. It lies in the line, unless it has escapes.
+// string reads a text. The result refers to the line, or to d.text if the text has escapes.
 func (d *Decoder) string() ([]byte, error) {
 	raw, escaped, err := d.scan.String()
 	if err != nil || !escaped {
@@ -184,7 +184,7 @@ func (d *Decoder) string() ([]byte, error) {
 	return d.text[from:len(d.text):len(d.text)], nil
 }
 
-// addText takes a text as what its field says.
+// addText sets the part of the record that the field d.key stands for, or adds an attribute.
 func (d *Decoder) addText(v *logs.View, text []byte) {
 	switch part := d.part(); {
 	case part == partMessage && set(&d.seen.message):
@@ -263,7 +263,7 @@ func (d *Decoder) add(v *logs.View, value slog.Value) {
 	}
 }
 
-// keyText returns the key as a string, that of a record before where there was one.
+// keyText returns d.key as a string, without an allocation if an earlier record had the same key.
 func (d *Decoder) keyText() string {
 	if key, ok := d.keys[string(d.key)]; ok {
 		return key

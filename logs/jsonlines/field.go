@@ -54,7 +54,7 @@ func (d *Decoder) part() part {
 	return journalPart(d.key)
 }
 
-// The formats of times besides RFC 3339: zap's ISO 8601, and those without a zone, which count as UTC.
+// The formats of times: RFC 3339, zap's ISO 8601, and formats without a zone, which mean UTC.
 var forms = []string{time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05"}
 
 func parseTime(text []byte) (nanoseconds int64, ok bool) {
@@ -69,7 +69,7 @@ func parseTime(text []byte) (nanoseconds int64, ok bool) {
 	return 0, false
 }
 
-// inRange returns a time in nanoseconds since 1970. It returns false outside the years 1678 to 2261, which 64 bits can hold.
+// inRange returns a time in nanoseconds since 1970. ok is false outside the years 1678 to 2261, the whole years that 64 bits can hold.
 func inRange(at time.Time) (nanoseconds int64, ok bool) {
 	if year := at.Year(); year < 1678 || year > 2261 {
 		return 0, false
@@ -84,7 +84,7 @@ func sinceEpoch(number []byte) (nanoseconds int64, ok bool) {
 	for i, c := range number {
 		switch {
 		case c == '.' && i > 0:
-			if whole >= 1e11 { // milliseconds or less: the fraction is less than a microsecond
+			if whole >= 1e11 { // milliseconds or a smaller unit: the fraction is ignored
 				return scaled(whole)
 			}
 			fraction := int64(0)
@@ -118,7 +118,7 @@ func scaled(n int64) (nanoseconds int64, ok bool) {
 	return n, true
 }
 
-// sinceEpochFloat reads the numbers that sinceEpoch does not: with exponents, negative ones, and those of 19 digits.
+// sinceEpochFloat reads the numbers that sinceEpoch does not: negative ones, and those with an exponent or with 19 digits.
 func sinceEpochFloat(number []byte) (nanoseconds int64, ok bool) {
 	if n, err := strconv.ParseInt(string(number), 10, 64); err == nil && n > 0 {
 		return n, true
@@ -133,7 +133,7 @@ func sinceEpochFloat(number []byte) (nanoseconds int64, ok bool) {
 	return inRange(time.UnixMicro(int64(f * 1e6)))
 }
 
-// numberedLevel reads a numeric level: from 10 on it is one of bunyan and pino, in which 30 is info, below that one of slog.
+// numberedLevel reads a numeric level: from 10 on a level of bunyan and pino, in which 30 is info, below 10 a level of slog.
 func numberedLevel(number []byte) (level slog.Level, bunyan, ok bool) {
 	n, ok := integer(number)
 	switch {

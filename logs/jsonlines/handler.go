@@ -18,7 +18,7 @@ import (
 
 // A Config configures a [Handler]. The zero value of each field is its default.
 type Config struct {
-	Body     int64  // the largest body of a request, in bytes, also after decompression; default 64 MiB
+	Body     int64  // the largest body of a request, in bytes, before and after decompression; default 64 MiB
 	Requests int    // the number of concurrent requests; further ones get 429; default 32
 	Service  string // of records that name none, if the request has no parameter service; default [Service]
 }
@@ -26,13 +26,15 @@ type Config struct {
 // Handler returns a handler of POST requests with JSON lines, or with a JSON array of objects. The Content-Encoding may be gzip or
 // zstd. The response is an object with the number of records, and is sent when they are on disk:
 //
-//	200  all of them are
-//	400  the one at "line" is malformed, as "error" says; those before it are kept
-//	413  the body is too large, or a line longer than [MaxLine]; the records before that are kept
-//	429  there are too many requests at once; nothing is kept
-//	503  there is no buffer space, or an output fails; some of the records may be kept
+//	200  all records are on disk
+//	400  the record at "line" is malformed, as "error" describes; the records before it are kept
+//	413  the body is too large, or a line is longer than [MaxLine]; the records before that are kept
+//	415  the Content-Encoding is neither gzip nor zstd; nothing is kept
+//	429  there are too many concurrent requests; nothing is kept
+//	500  an output fails; some of the records may be kept
+//	503  there is no buffer space, or an output accepts no records for 50 s; some of the records may be kept
 //
-// The last two have a Retry-After. A line of text that does not begin like an object is a record with the line as message. Cross-origin
+// 429 and 503 have a Retry-After. A line of text that does not begin like an object is a record with the line as message. Cross-origin
 // requests of browsers are refused. The handler does not authenticate: the program that mounts it decides who may send.
 //
 // Each request gets a batcher from open.
@@ -104,7 +106,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a := explain(err)
 	if a.Records = t.records; a.status == http.StatusServiceUnavailable {
-		a.Records = 0 // it is unknown how many are on disk
+		a.Records = 0 // the number of records on disk is unknown
 	}
 	if a.status == http.StatusBadRequest || a.status == http.StatusRequestEntityTooLarge {
 		to.Refuse(refusals[a.status])
@@ -154,7 +156,7 @@ func (a answer) write(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(a.status)
-	_ = json.NewEncoder(w).Encode(a) // an error means that the client is gone
+	_ = json.NewEncoder(w).Encode(a) // an error means that the client has disconnected
 }
 
 // A taker adds the records of one request.
@@ -207,7 +209,7 @@ func (t *taker) add(frame []byte, object bool) error {
 	return nil
 }
 
-// A lineError describes what is wrong with a line.
+// A lineError is the error of a line.
 type lineError struct {
 	line int
 	err  error

@@ -24,7 +24,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
-// post posts a body to a handler of a feed, and returns its answer.
+// post posts a body to a handler that adds records to a recorder, and returns the response.
 func post(recorder *logtest.Recorder, config Config, body io.Reader, head ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "/v1/records?service=api", body)
 	for i := 0; i < len(head); i += 2 {
@@ -103,11 +103,11 @@ func TestHandler(t *testing.T) {
 					t.Errorf("records %.100q, want %q", got, test.messages)
 				}
 				if synced, _, _ := recorder.Synced(); synced != len(recorder.Records()) {
-					t.Errorf("answered before all was on disk: %d of %d", synced, len(recorder.Records()))
+					t.Errorf("answered when %d of %d records were on disk", synced, len(recorder.Records()))
 				}
 				for _, r := range recorder.Records() {
 					if r.Service != "api" {
-						t.Fatalf("a record of %q", r.Service)
+						t.Fatalf("got service %q, want api", r.Service)
 					}
 				}
 				if refused := len(recorder.Refused()) > 0; refused != (test.status == 400 || test.status == 413) {
@@ -118,7 +118,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// What a program repeats compresses to a thousandth, or less.
+// TestHandlerTakesEqualLines sends repeated lines, which compress to a thousandth of their size or less.
 func TestHandlerTakesEqualLines(t *testing.T) {
 	const lines = 20_000
 	text := strings.Repeat(`{"level":"info","msg":"GET /healthz","status":200,"took":"1ms","remote":"10.0.0.1","agent":"probe"}`+"\n", lines)
@@ -143,7 +143,7 @@ func TestHandlerWhenFull(t *testing.T) {
 	}
 }
 
-// A request is answered while its connection is open, although nothing takes its records.
+// TestHandlerAnswersInTime: a request is answered before its connection is closed, even if no output accepts its records.
 func TestHandlerAnswersInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -197,7 +197,7 @@ func TestHandlerRefuses(t *testing.T) {
 	}
 }
 
-// However a body comes, its records are the same.
+// TestSplitterLaw: a body is split into the same records, whatever the sizes of the reads.
 func TestSplitterLaw(t *testing.T) {
 	message := rapid.StringMatching(`[ -~]{0,40}`)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -246,7 +246,7 @@ func FuzzHandler(f *testing.F) {
 			t.Errorf("got %d %s", w.Code, w.Body)
 		}
 		if w.Code == 200 && !strings.Contains(w.Body.String(), fmt.Sprintf(`"records":%d}`, len(recorder.Records()))) {
-			t.Errorf("took %d records and says %s", len(recorder.Records()), w.Body)
+			t.Errorf("%d records were added, and the answer is %s", len(recorder.Records()), w.Body)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Entries of journald, as "journalctl --output=json" writes them, have only strings as values: a time in microseconds, a priority of
-// syslog, and the program and unit that have written it. A message with control characters, or that is not UTF-8, is a list of its bytes.
+// syslog, and the program and unit that have written the entry. A message with control characters, or that is not UTF-8, is a list of bytes.
 
 // journalLevels are the levels of the priorities, from emergency to debug.
 var journalLevels = [8]slog.Level{
@@ -36,7 +36,7 @@ func journalPart(key []byte) part {
 	return partAttr
 }
 
-// journalText sets the part of a record that a field of an entry has. It returns false for a field that is an attribute.
+// journalText sets the part of the record that a field of an entry stands for. It returns false for a field that is an attribute.
 func (d *Decoder) journalText(part part, v *logs.View, text []byte) (ok bool) {
 	switch {
 	case part == partRealtime && !d.seen.time && len(text) > 0:
@@ -55,10 +55,10 @@ func (d *Decoder) journalText(part part, v *logs.View, text []byte) (ok bool) {
 	case part == partUnit && d.unit == nil:
 		d.unit = text // it is an attribute as well
 	}
-	return part == partPlace // a position in the journal of its machine is ignored
+	return part == partPlace // the position in the journal of the machine is ignored
 }
 
-// journalService sets the service of an entry: its identifier, or its unit.
+// journalService sets the service, if no other field has set it: to the identifier of the entry, or to its unit.
 func (d *Decoder) journalService(v *logs.View) {
 	switch {
 	case len(v.Service) > 0 && d.identifier != nil:

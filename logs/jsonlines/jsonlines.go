@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// MaxLine is the maximum length of a line, in bytes. Over a connection a longer one is truncated: its record has the beginning of the line
-	// as message and the attribute "cut".
+	// MaxLine is the maximum length of a line, in bytes. Over a connection a longer line is truncated: its record has the beginning of the
+	// line as message, and the attribute "cut".
 	MaxLine = 256 << 10
 
-	// MaxFrame is the buffer size a connection needs, in bytes.
+	// MaxFrame is the buffer size that a connection needs, in bytes.
 	MaxFrame = MaxLine + 1
 )
 
 // Service is the service of records that name none.
 const Service = "json"
 
-// A Protocol parses lines of a connection. A line that is not a JSON object is a record with the line as message.
+// A Protocol parses the lines of a connection. A line that is not a JSON object becomes a record with the line as message.
 type Protocol struct {
 	Service string // of records that name none; empty: [Service]
 }
@@ -39,7 +39,7 @@ type parser struct {
 	passing bool // whether it skips the rest of a line that was truncated
 
 	decoder Decoder
-	view    logs.View // here, because a variable would be allocated for each call
+	view    logs.View // a field, because a local variable would be allocated at each call
 }
 
 // Parse adds the records of whole lines.

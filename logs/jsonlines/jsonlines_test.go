@@ -99,7 +99,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// More attributes than a record may have are left out and counted, so that it can be read again.
+// TestManyAttributes: attributes beyond the maximum of a record are left out and counted, so that the record can be read again.
 func TestManyAttributes(t *testing.T) {
 	line := `{"msg":"a"`
 	for i := range 3000 {
@@ -119,7 +119,7 @@ func TestManyAttributes(t *testing.T) {
 	}
 }
 
-// What encoding/json writes is understood, and says the same.
+// TestDecodeLaw: the output of encoding/json is decoded to the same values.
 func TestDecodeLaw(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		message := rapid.String().Draw(rt, "message")
@@ -142,7 +142,7 @@ func TestDecodeLaw(t *testing.T) {
 	})
 }
 
-// What is JSON is taken, and what is taken is JSON, but for bytes in texts that must not be there.
+// FuzzDecode: every JSON object within the limits is decoded, and no line results in a damaged record.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"time":"2026-05-04T03:02:01Z","level":"WARN","msg":"a\u00e9","http":{"status":301}}`, `{"ts":1.5e9,"level":30,"a":[{},[1]]}`,
@@ -155,7 +155,7 @@ func FuzzDecode(f *testing.F) {
 		var v logs.View
 		err := d.Decode(line, &v)
 		if v.Check() != nil {
-			t.Errorf("%q makes a damaged record", line)
+			t.Errorf("%q results in a damaged record", line)
 		}
 		var fields map[string]any
 		if want := json.Unmarshal(line, &fields); want == nil && fields != nil && err != nil && !strings.Contains(err.Error(), "too") {
@@ -164,13 +164,13 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// An unknown escape is none in a value that is kept as it stands, either: what is kept has to be JSON.
+// TestDecodeUnknownEscape: an unknown escape is an error, also in a value that is kept as JSON.
 func TestDecodeUnknownEscape(t *testing.T) {
 	var d Decoder
 	var v logs.View
 	for _, line := range []string{`{"a":"\x"}`, `{"\x":1}`, `{"a":[{"b":"\x"}]}`, `{"a":[{"\x":1}]}`} {
 		if err := d.Decode([]byte(line), &v); err == nil {
-			t.Errorf("%s is taken", line)
+			t.Errorf("%s: got no error", line)
 		}
 	}
 }

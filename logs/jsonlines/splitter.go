@@ -17,12 +17,12 @@ var (
 type splitter struct {
 	reader io.Reader
 	values bool // whether it splits into objects, which may have several lines
-	line   int  // the number of the line that next has returned last
+	line   int  // the number of the line at which the last result of next starts
 
 	buf      []byte
-	from, to int // the part of the buffer that was not returned yet
-	broken   error
-	lines    int // line feeds in what was returned
+	from, to int   // the part of the buffer that was not returned yet
+	broken   error // of the reader, such as io.EOF
+	lines    int   // line feeds before from
 	array    array
 }
 
@@ -36,7 +36,7 @@ const (
 	closed
 )
 
-// newSplitter returns a splitter of a body of objects; or else of lines, unless the body begins like an array of objects.
+// newSplitter returns a splitter of a body into objects. Without values, it splits into lines, unless the body begins like an array of objects.
 func newSplitter(r io.Reader, values bool) *splitter {
 	s := &splitter{reader: r, buf: make([]byte, 16<<10)}
 	if at := s.find(0); at >= 0 && s.buf[at] == '[' {
@@ -149,7 +149,7 @@ func (s *splitter) object() ([]byte, error) {
 	}
 }
 
-// find returns the place of the first byte from at on that is not white space, and -1 if there is none within the longest line.
+// find returns the index of the first byte from at on that is not white space, or -1 if there is none within the length of the longest line.
 func (s *splitter) find(at int) int {
 	for {
 		for ; at < s.to; at++ {
@@ -168,13 +168,14 @@ func (s *splitter) find(at int) int {
 	}
 }
 
-// skip removes everything up to a place from the buffer.
+// skip removes everything before an index from the buffer.
 func (s *splitter) skip(to int) {
 	s.lines += bytes.Count(s.buf[s.from:to], []byte{'\n'})
 	s.from = to
 }
 
-// fill reads more, and reports whether it got any. It does not at the end of the body, or if the buffer has as much as the longest line.
+// fill reads more of the body, and reports whether it got any. It gets none at the end of the body, or if the buffer is as full as the longest
+// line.
 func (s *splitter) fill() bool {
 	if s.to-s.from > MaxLine+1 { // with a carriage return
 		return false

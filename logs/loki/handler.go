@@ -25,7 +25,7 @@ const MaxBody = 16 << 20
 const (
 	inFlight     = 128 << 20 // bytes of all bodies together
 	bodyWithin   = 30 * time.Second
-	answerWithin = 50 * time.Second // for records that wait for an output that fails: the HTTP server closes connections after a minute
+	answerWithin = 50 * time.Second // the maximum wait of records for an output that fails: the HTTP server closes connections after a minute
 )
 
 // Handler returns a handler of push requests of clients of Loki, as protobuf compressed with snappy or as JSON, which may be gzipped.
@@ -33,17 +33,18 @@ const (
 // when [input.Batcher.Sync] has returned:
 //
 //	204  all records are on disk
-//	400  the request is malformed, and the text says where; the entries before that are kept
-//	413  it has more than [MaxBody]; nothing is kept
-//	415  it has neither of these encodings
+//	400  the request is malformed, and the text describes where; the entries before that are kept
+//	413  the request has more than [MaxBody]; nothing is kept
+//	415  the Content-Encoding is not supported; nothing is kept
 //	503  there is no buffer space, or an output fails; Retry-After says when to retry
 //
 // The line is the message. The service is the label service_name, service, app, application, app_kubernetes_io_name, container,
-// container_name, component or job, the first of these that a stream has, or [Service]. The level is the label or the metadata level,
-// detected_level or severity. All other labels and all structured metadata are attributes.
+// container_name, component or job, the first of these that a stream has, or [Service]. If a stream has neither of the first two, the
+// metadata service_name of an entry takes precedence. The level is the label or the metadata level, detected_level or severity. All other
+// labels and structured metadata are attributes, and so is a label such as app that names the service.
 //
-// Bodies of all requests together take at most 128 MiB; a body must arrive within 30 s. Cross-origin requests of browsers are refused.
-// The handler does not authenticate: the program that mounts it decides who may send.
+// The bodies of all requests together use at most 128 MiB of memory; a body must arrive within 30 s. Cross-origin requests of browsers are
+// refused. The handler does not authenticate: the program that mounts it decides who may send.
 func Handler(open func(*http.Request) input.Batcher) http.Handler {
 	budget := meanwhile.NewSemaphore(inFlight)
 	return http.NewCrossOriginProtection().Handler(&handler{open: open, budget: budget, bodies: body.Reader{Most: MaxBody, Budget: budget}})
@@ -77,10 +78,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // receive reads a body and adds its records to the batcher.
 func (h *handler) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, to input.Batcher) error {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // where the connection has one
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // if the connection supports deadlines
 	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	asJSON := contentType == "application/json"
-	if !asJSON && r.Header.Get("Content-Encoding") == "snappy" { // protobuf is compressed with it, with or without the header
+	if !asJSON && r.Header.Get("Content-Encoding") == "snappy" { // protobuf is compressed with snappy, with or without the header
 		r.Header.Del("Content-Encoding")
 	}
 	request, release, err := h.bodies.Read(r)
@@ -103,7 +104,7 @@ func (h *handler) receive(ctx context.Context, w http.ResponseWriter, r *http.Re
 	return err
 }
 
-// json adds the records of a push request in JSON, once there is buffer space for the parts of it that are copied.
+// json adds the records of a push request in JSON, if there is buffer space for the parts of it that are copied.
 func (h *handler) json(in *intake, request []byte) error {
 	size := 2 * len(request)
 	if !h.budget.TryAcquire(size) {
@@ -149,5 +150,5 @@ func fail(w http.ResponseWriter, p *body.Problem) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(p.Status)
-	_, _ = io.WriteString(w, p.Text+"\n") // an error means that the client is gone
+	_, _ = io.WriteString(w, p.Text+"\n") // an error means that the client has disconnected
 }

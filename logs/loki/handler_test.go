@@ -45,7 +45,7 @@ func message[T string | []byte](b []byte, number protowire.Number, data T) []byt
 	return append(protowire.AppendVarint(protowire.AppendTag(b, number, protowire.BytesType), uint64(len(data))), data...)
 }
 
-// pushed makes a push request of one stream with one entry for each line, a second apart from 1 s on.
+// pushed returns a push request of one stream with one entry for each line. Their times are 1 s, 2 s and so on.
 func pushed(labels string, metadata []pair, lines ...string) []byte {
 	stream := message(nil, 1, labels)
 	for i, line := range lines {
@@ -57,7 +57,7 @@ func pushed(labels string, metadata []pair, lines ...string) []byte {
 		}
 		stream = message(stream, 2, entry)
 	}
-	stream = protowire.AppendVarint(protowire.AppendTag(stream, 3, protowire.VarintType), 1<<63) // a hash, which says nothing new
+	stream = protowire.AppendVarint(protowire.AppendTag(stream, 3, protowire.VarintType), 1<<63) // a hash of the labels, which is ignored
 	return message(nil, 1, stream)
 }
 
@@ -129,7 +129,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// What Loki's own output sends, comes back.
+// TestHandlerTakesTheOutput: the handler decodes the records that the output of this package encodes.
 func TestHandlerTakesTheOutput(t *testing.T) {
 	shelf := logtest.Batch("api", logs.Client{}, 1, 20)
 	var records []logs.Record
@@ -167,7 +167,7 @@ func TestHandlerWhenFull(t *testing.T) {
 	}
 }
 
-// A request in JSON is taken as far as there is memory for its streams as well, which are decoded one by one as a whole.
+// TestHandlerBoundsDecoding: a request in JSON is accepted only if there is memory for its body and for the copies of its streams.
 func TestHandlerBoundsDecoding(t *testing.T) {
 	request := []byte(`{"streams":[{"stream":{},"values":[["1","` + strings.Repeat("x", 3<<10) + `"]]}]}`)
 	for size, want := range map[int]int{12 << 10: 503, 16 << 10: 204} {
@@ -177,7 +177,7 @@ func TestHandlerBoundsDecoding(t *testing.T) {
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		if h.ServeHTTP(w, r); w.Code != want || !budget.TryAcquire(size) {
-			t.Errorf("with %d bytes: got %d %s, want %d, and all of them free again", size, w.Code, w.Body, want)
+			t.Errorf("with %d bytes: got %d %s, want %d, and all bytes released", size, w.Code, w.Body, want)
 		}
 	}
 }

@@ -15,9 +15,9 @@ const Service = "loki"
 
 // Bounds of one stream and of one entry.
 const (
-	maxPairs  = 500      // labels of a stream, and pairs of structured metadata of an entry
-	maxLabels = 32 << 10 // bytes of the labels of a stream, which each of its records has
-	flushed   = 256 << 10
+	maxPairs  = 500       // labels of a stream, and pairs of structured metadata of an entry
+	maxLabels = 32 << 10  // bytes of the labels of a stream, which each of its records has
+	flushed   = 256 << 10 // bytes of records after which the batcher is flushed
 )
 
 // A malformedError describes why a request is malformed.
@@ -47,13 +47,13 @@ type pair struct{ key, value string }
 // labels are the labels of a stream, as parts of its records.
 type labels struct {
 	service string
-	named   bool      // whether the service is from a label that means nothing else, and is no attribute
+	named   bool      // whether the service is from a label that has no other meaning, and does not become an attribute
 	leveled bool      // whether they have a level
 	view    logs.View // a record with the level and the attributes
 }
 
-// serviceLabels are the labels that may name the service, in order of precedence. The first two mean nothing else, so they do not become
-// attributes.
+// serviceLabels are the labels that may name the service, in order of precedence. The first two have no other meaning, so that they do not
+// become attributes if they name it.
 var serviceLabels = []string{
 	"service_name", "service", "app", "application", "app_kubernetes_io_name", "container", "container_name", "component", "job",
 }

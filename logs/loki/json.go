@@ -7,7 +7,7 @@ import (
 )
 
 // json adds the records of a push request {"streams": [{"stream": {LABELS}, "values": [["NANOSECONDS", "LINE", {METADATA}], …]}, …]}.
-// It is read token by token. Only the parts of a stream are copied as a whole, since its labels may follow its values.
+// It reads token by token. Only the labels and the values of each stream are copied as a whole, since the labels may follow the values.
 func (in *intake) json(request []byte) error {
 	r := newReader(request)
 	return r.object(func(key string) error {
@@ -36,7 +36,7 @@ func (in *intake) streamObject(r *reader) error {
 	if err := in.stream(pairs); err != nil {
 		return err
 	}
-	if len(s.Values) == 0 { // as in requests of clients older than Loki 1.0, which have entries instead
+	if len(s.Values) == 0 { // clients older than Loki 1.0 send entries instead
 		return malformed("a stream has no values")
 	}
 	values := newReader(s.Values)
@@ -81,7 +81,7 @@ func newReader(text []byte) *reader {
 	return r
 }
 
-// delim reads this bracket, and returns an error if something else comes.
+// delim reads a bracket, and returns an error if it is not the wanted one.
 func (r *reader) delim(want json.Delim) error {
 	got, err := r.Token()
 	if err != nil {
@@ -137,7 +137,7 @@ func (r *reader) pairs(into *[]pair) error {
 	})
 }
 
-// text reads a string, or a number or a boolean as one.
+// text reads a string, a number or a boolean as text.
 func (r *reader) text() (string, error) {
 	token, err := r.Token()
 	if err != nil {

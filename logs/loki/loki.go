@@ -16,14 +16,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/forward"
 )
 
-// An Output pushes records as JSON: the labels of a stream are service and level, the line is the message, and the task, the
-// job, the number, the identity and the attributes are structured metadata, all as text. Loki keeps a line that is sent again once, as it
-// has the same time, text and metadata. Requests that Loki answers with 400, for example because a record is too old, 413 or 422 are
-// refused; after any other answer the records are sent again.
+// An Output pushes records to Loki as JSON. The labels of a stream are service and level, the line is the message, and the task, the
+// job, the number, the identity and the attributes are structured metadata, all as text. Loki keeps a line that is sent again only once, as
+// it has the same time, text and metadata. Requests that Loki answers with 400 (for example because a record is too old), 413 or 422 are
+// refused; after any other error the records are sent again.
 type Output struct{ client *push.Client }
 
-// New returns an output to a server at a URL such as "http://loki:3100", to which it adds the path /loki/api/v1/push. A user and
-// password in the URL, and the header, which may be nil, are sent with each request. It does not connect yet.
+// New returns an output to a server at a URL such as "http://loki:3100", to which the output adds the path /loki/api/v1/push. A user and
+// password in the URL, and the header, which may be nil, are sent with each request. New does not connect.
 func New(address string, header http.Header) (*Output, error) {
 	client, err := push.New(address, push.Config{Header: header, Gzip: true})
 	if err != nil {
@@ -47,7 +47,7 @@ func (o *Output) Close() error {
 	return nil
 }
 
-// encode returns a push request with records of one service. They are one stream for each level.
+// encode returns a push request with records of one service, with a stream for each level.
 func encode(records []logs.Record) []byte {
 	streams := map[string][]byte{}
 	var levels []string
@@ -81,7 +81,7 @@ func appendLine(b []byte, r *logs.Record) []byte {
 	b = append(b, '"')
 	seen := map[string]bool{"identity": true, "number": true}
 	put := func(key, text string) {
-		if !seen[key] && text != "" { // of several with one name, the first
+		if !seen[key] && text != "" { // of several with the same key, the first one counts
 			seen[key] = true
 			b = jsontext.AppendString(append(b, ','), key)
 			b = jsontext.AppendString(append(b, ':'), text)

@@ -14,8 +14,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/nats"
 )
 
-// stalls is a server that answers up to a point, and takes nothing any more behind it. It returns its address, and a channel that
-// is closed when a client has come to that point.
+// stalls starts a server that calls answer for one client, and then neither reads nor writes any more. It returns the address of the server,
+// and a channel that is closed when answer has returned.
 func stalls(t *testing.T, answer func(client *bufio.Reader, conn net.Conn)) (address string, stalled chan struct{}) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,7 +41,7 @@ func stalls(t *testing.T, answer func(client *bufio.Reader, conn net.Conn)) (add
 	return listener.Addr().String(), stalled
 }
 
-// A server that hangs, while it is connected to or while it gets records, holds up a call no longer than its ctx.
+// TestServerThatHangs: Send returns when its ctx ends, even if the server hangs while Send connects or publishes.
 func TestServerThatHangs(t *testing.T) {
 	hello := func(_ *bufio.Reader, conn net.Conn) {
 		fmt.Fprint(conn, "INFO {\"server_id\":\"x\",\"version\":\"2.10.0\",\"proto\":1,\"max_payload\":8388608,\"headers\":true,\"jetstream\":true}\r\n")
@@ -75,7 +75,7 @@ func TestServerThatHangs(t *testing.T) {
 				t.Fatal(err)
 			}
 			var records []logs.Record
-			for n := range uint64(100) { // more than the buffers of a connection
+			for n := range uint64(100) { // more than the buffers of a connection hold
 				records = append(records, logs.Record{Service: "api", Number: n + 1, Message: strings.Repeat("x", 1<<18)})
 			}
 			stop := errors.New("enough")
@@ -89,7 +89,7 @@ func TestServerThatHangs(t *testing.T) {
 				t.Error(err)
 			}
 			if took := time.Since(began); took > 6*time.Second {
-				t.Errorf("it took %v", took)
+				t.Errorf("Send and Close took %v, want at most 6 s", took)
 			}
 		})
 	}

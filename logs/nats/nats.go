@@ -18,20 +18,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Config has the address of a server, the stream and its subjects. All fields but URL and Stream have a default.
+// Config configures an [Output]. All fields but URL and Stream have a default.
 type Config struct {
-	URL    string // such as nats://host:4222; with a user and password, or a token, before the host
+	URL    string // such as nats://host:4222; a user and password, or a token, may precede the host
 	Stream string // the name of the stream
 
 	// Subject is the template of subjects. {service} stands for the service, in which characters that subjects do not allow are escaped,
 	// such as %2E, and {level} for debug, info, warn or error. Default "logs.{service}.{level}".
 	Subject string
 
-	// Create creates the stream if it does not exist: for the subjects of the template, in files, with a window for duplicates of
-	// ten minutes. If you want replicas and limits, create the stream first.
+	// Create creates the stream if it does not exist: for the subjects of the template, in files, with a duplicate window of ten minutes. If
+	// you want replicas and limits, create the stream first.
 	Create bool
 
-	Window  int           // messages in flight without an acknowledgement, of each call of Send; default 512
+	Window  int           // the maximum number of messages in flight, without an acknowledgement, of each call of Send; default 512
 	Options []nats.Option // options of the connection, such as certificates and credentials
 }
 
@@ -40,8 +40,9 @@ type Config struct {
 // message is depends on the settings of the stream. Only records larger than the server's max_payload, or than the stream's maximum
 // message size, are refused.
 //
-// After a lost connection the next call makes a new one, since messages may be missing in one that the client library resumes.
-// So records arrive in order, unless a stream refuses some of a batch and accepts later ones, as when a cluster changes its leader.
+// After an error or a lost connection the next call opens a new connection, since messages may be missing in one that the client library
+// resumes. So records arrive in order, unless a stream refuses some records of a batch and accepts later ones, as may happen when a cluster
+// changes its leader.
 type Output struct {
 	config   Config
 	template template
@@ -52,13 +53,13 @@ type Output struct {
 
 // A link is a connection.
 type link struct {
-	raw    net.Conn // the connection below conn, which conn may block on while it holds its mutex; nil if the options have a dialer
+	raw    net.Conn // the connection below conn; nil if the options have a dialer. conn may block on it with its mutex held
 	conn   *nats.Conn
 	stream jetstream.JetStream
 	closed chan struct{}
 }
 
-// cut ends the connection, also while a write blocks because the server reads nothing.
+// cut closes the connection, even while a write blocks because the server reads nothing.
 func (l *link) cut() {
 	if l.raw != nil {
 		_ = l.raw.Close()
@@ -76,11 +77,11 @@ type dialer func(network, address string) (net.Conn, error)
 // Dial implements [nats.CustomDialer].
 func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
 
-// New returns an output to a stream. It does not connect yet. It returns an error for an invalid configuration.
+// New returns an output to a stream, or an error if the configuration is invalid. It does not connect.
 func New(c Config) (*Output, error) {
 	where, err := url.Parse(c.URL)
 	switch {
-	case err != nil: // whose text quotes the URL
+	case err != nil: // the text of err quotes the URL, which may have a password
 		return nil, errors.New("the address of NATS is no URL")
 	case where.Host == "":
 		return nil, errors.New("the address of NATS is a URL with a host, such as nats://host:4222")
@@ -122,7 +123,7 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 		message := &nats.Msg{Subject: o.template.subject(r.Service, r.Level), Data: r.AppendJSON(nil), Header: nats.Header{}}
 		id := r.Identity()
 		message.Header.Set(jetstream.MsgIDHeader, id)
-		if size := len(message.Data) + len(id) + 256; size > limit { // its header counts as well
+		if size := len(message.Data) + len(id) + 256; size > limit { // the header counts as well
 			refused.Count++
 			refused.Why = cmp.Or(refused.Why, fmt.Sprintf("a message of %d bytes, the server takes %d", size, limit))
 			continue
@@ -169,7 +170,7 @@ func (l *link) wait(ctx context.Context, ack jetstream.PubAckFuture) error {
 	}
 }
 
-// awaitAcks waits for the acknowledgements of messages in flight, so that a stream that refuses messages for a while does not get some of
+// awaitAcks waits for the acknowledgements of messages in flight. Otherwise a stream that refuses messages for a while could store some of
 // them late, after those of the next call.
 func (l *link) awaitAcks(ctx context.Context, acks []jetstream.PubAckFuture) {
 	for _, ack := range acks {
@@ -177,7 +178,8 @@ func (l *link) awaitAcks(ctx context.Context, acks []jetstream.PubAckFuture) {
 	}
 }
 
-// fail closes a connection after an error: messages in flight on it cannot arrive after those of the next call, which makes another one.
+// fail closes a connection after an error, so that messages in flight on it cannot arrive after those of the next call, which opens another
+// one.
 func (o *Output) fail(l *link, err error) error {
 	o.mu.Lock()
 	if o.link == l {
@@ -199,7 +201,7 @@ func (o *Output) connect(ctx context.Context) (*link, error) {
 		o.link.close()
 		o.link = nil
 	}
-	if ctx.Err() != nil { // it was canceled while another call connected
+	if ctx.Err() != nil { // ctx was canceled while another call connected
 		return nil, context.Cause(ctx)
 	}
 	l := &link{closed: make(chan struct{})}

@@ -25,7 +25,7 @@ import (
 
 const address = testenv.NATSAddress
 
-// server connects to the server that tests need, and returns a name for a stream, which is deleted at the end.
+// server connects to the NATS server that tests need, and returns a name for a stream, which is deleted at the end of the test.
 func server(t *testing.T) (js jetstream.JetStream, stream string) {
 	t.Helper()
 	conn, err := client.Connect("nats://" + address)
@@ -61,7 +61,7 @@ func open(t *testing.T, c nats.Config) *nats.Output {
 	return output
 }
 
-// messages returns all that a stream has.
+// messages returns all messages of a stream.
 func messages(t *testing.T, js jetstream.JetStream, stream string) (all []jetstream.Msg) {
 	t.Helper()
 	s, err := js.Stream(t.Context(), stream)
@@ -84,7 +84,7 @@ func messages(t *testing.T, js jetstream.JetStream, stream string) (all []jetstr
 			n++
 		}
 		if n == 0 {
-			t.Fatalf("%d messages do not come: %v", left, batch.Error())
+			t.Fatalf("%d messages are missing: %v", left, batch.Error())
 		}
 		left -= uint64(n)
 	}
@@ -128,7 +128,7 @@ func TestMessages(t *testing.T) {
 	for range 2 {
 		err := output.Send(t.Context(), records)
 		if refused, ok := errors.AsType[*forward.RefusedError](err); !ok || refused.Count != 1 {
-			t.Errorf("got %v, want one refused", err)
+			t.Errorf("got %v, want one refused record", err)
 		}
 	}
 	var got []string
@@ -144,7 +144,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// A stream that takes no more says so, and gets the records when it does again.
+// TestFullStream: Send fails while the stream is full, and succeeds when it has space again.
 func TestFullStream(t *testing.T) {
 	js, stream := server(t)
 	config := jetstream.StreamConfig{Name: stream, Subjects: []string{stream + ".>"}, MaxMsgs: 3, Discard: jetstream.DiscardNew}
@@ -173,7 +173,7 @@ func TestFullStream(t *testing.T) {
 	}
 }
 
-// What is larger than a stream takes is left out, and the others go on.
+// TestStreamOfShortMessages: messages that are too large for the stream are refused, and the others are published.
 func TestStreamOfShortMessages(t *testing.T) {
 	js, stream := server(t)
 	config := jetstream.StreamConfig{Name: stream, Subjects: []string{stream + ".>"}, MaxMsgSize: 1000}
@@ -187,7 +187,7 @@ func TestStreamOfShortMessages(t *testing.T) {
 	}
 	err := output.Send(t.Context(), records)
 	if refused, ok := errors.AsType[*forward.RefusedError](err); !ok || refused.Count != 6 {
-		t.Errorf("got %v, want six refused", err)
+		t.Errorf("got %v, want six refused records", err)
 	}
 	if got := messages(t, js, stream); len(got) != 4 {
 		t.Errorf("%d messages, want 4", len(got))

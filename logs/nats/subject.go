@@ -51,8 +51,8 @@ func (t template) wildcard() string {
 	return strings.Join(tokens, ".")
 }
 
-// escape returns a text as one token of a subject: characters that have a meaning in subjects or are not allowed there, and the percent
-// sign, are written as a percent sign and two hexadecimal digits.
+// escape returns a service as one token of a subject: each byte that has a meaning in subjects or is not allowed there, and the percent
+// sign, is written as a percent sign and two hexadecimal digits.
 func escape(service string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
@@ -67,7 +67,7 @@ func escape(service string) string {
 	return b.String()
 }
 
-// levelName returns the name of a level, or of the next lower level that has one.
+// levelName returns the name of a level, or of the next lower level that has a name; below debug it is debug.
 func levelName(level slog.Level) string {
 	switch {
 	case level < slog.LevelInfo:

@@ -11,8 +11,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// appendItem appends the two lines of a record in a bulk request: the action and the document. A plain document has its attributes as
-// one text.
+// appendItem appends the two lines of a record in a bulk request: the action and the document. With plain, the attributes of the document
+// are one text.
 func (o *Output) appendItem(b []byte, r *logs.Record, plain bool) []byte {
 	identity := r.Identity()
 	b = append(b, `{"create":{"_index":`...)
@@ -36,7 +36,7 @@ func (o *Output) appendItem(b []byte, r *logs.Record, plain bool) []byte {
 	b = appendText(b, "meanwhile.task", r.Task)
 	b = appendText(b, "meanwhile.job", r.Job)
 	var attrs []byte
-	var used []string // a document that has a field twice is refused
+	var used []string // a document with the same field twice would be refused
 	for _, a := range r.Attrs {
 		if name, ok := own[a.Key]; ok && a.Value.Kind() == slog.KindString && !slices.Contains(used, name) {
 			used = append(used, name)
@@ -57,7 +57,7 @@ func (o *Output) appendItem(b []byte, r *logs.Record, plain bool) []byte {
 	return append(b, "}\n"...)
 }
 
-// own maps attributes to the fields that the Elastic Common Schema has for them.
+// own maps the attributes that have fields of their own in the Elastic Common Schema to these fields.
 var own = map[string]string{"trace_id": "trace.id", "span_id": "span.id"}
 
 func appendText(b []byte, name, text string) []byte {

@@ -14,32 +14,32 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/forward"
 )
 
-// Config has the address of a cluster, the index and the credentials. All fields but URL have a default.
+// Config configures an [Output]. All fields but URL have a default.
 type Config struct {
-	// URL is the address below which _bulk is, such as https://search:9200. A user and password in it are sent with each request, and
-	// so is a query.
+	// URL is the address of the cluster, to which the output adds /_bulk, such as https://search:9200. A user and password in it, and a query,
+	// are sent with each request.
 	URL string
 
 	// Index is the name of a data stream or an index. {service} stands for the service, in lower case and with _ for characters that
 	// index names cannot have, and {date} for the day of the record in UTC, such as 2026.05.04. Default "logs-{date}".
 	Index string
 
-	Header http.Header // of each request, such as Authorization: ApiKey …
+	Header http.Header // sent with each request, such as Authorization: ApiKey …
 }
 
-// An Output sends records as documents, with the action create and [logs.Record.Identity] as _id, so that an index keeps a record
-// once even if it is sent again. How durable an acknowledged document is depends on the settings of the cluster.
+// An Output sends records as documents in bulk requests, with the action create and [logs.Record.Identity] as _id, so that an index keeps a
+// record once even if it is sent again. How durable an acknowledged document is depends on the settings of the cluster.
 //
-// The fields are those of the Elastic Common Schema: @timestamp, log.level, service.name, message, event.sequence
-// for the number, event.id for the identity, trace.id and span.id; then meanwhile.task, meanwhile.job, and the attributes in
+// The fields of a document are those of the Elastic Common Schema: @timestamp, log.level, service.name, message, event.sequence
+// for the number, event.id for the identity, trace.id and span.id; then meanwhile.task, meanwhile.job, and the other attributes in
 // the object attrs. A document that the cluster refuses, for example because a field has another type in its index, is sent once
-// more with all attributes as one text, attrs_json. If it is refused again, the record counts as refused.
+// more with these attributes as one text, attrs_json. If it is refused again, the record counts as refused.
 type Output struct {
 	client *push.Client
 	index  string
 }
 
-// New returns an output to a cluster. It does not connect yet. It returns an error for an invalid URL or index.
+// New returns an output to a cluster, or an error if the URL or the index is invalid. It does not connect.
 func New(c Config) (*Output, error) {
 	client, err := push.New(c.URL, push.Config{Header: c.Header, Gzip: true})
 	if err != nil {
@@ -103,7 +103,7 @@ func readAnswer(text []byte, records []logs.Record) (refused []logs.Record, why 
 	if err := json.Unmarshal(text, &a); err != nil {
 		return nil, "", fmt.Errorf("the answer to a bulk request is no JSON: %s", push.Shorten(text))
 	}
-	if len(a.Items) != len(records) { // also without errors: only an item acknowledges its record
+	if len(a.Items) != len(records) { // checked even without errors, since only an item acknowledges its record
 		return nil, "", fmt.Errorf("the answer to a bulk request of %d records has %d", len(records), len(a.Items))
 	}
 	if !a.Errors {
@@ -113,10 +113,10 @@ func readAnswer(text []byte, records []logs.Record) (refused []logs.Record, why 
 		item := &a.Items[i].Create
 		said := push.Shorten([]byte(item.Error.Type + ": " + item.Error.Reason))
 		switch status := item.Status; {
-		case status >= 200 && status < 300, status == http.StatusConflict: // 409: the document exists already
+		case status >= 200 && status < 300, status == http.StatusConflict: // 409: the document already exists
 		case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
 			refused, why = append(refused, records[i]), cmp.Or(why, said)
-		default: // no space, no permission or no index: an operator can fix that, so it is tried again
+		default: // such as no space, no permission or no index: an operator can fix that, so the records are sent again
 			return nil, "", fmt.Errorf("a record of a bulk request got status %d: %s", status, said)
 		}
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/opensearch"
 )
 
-// A cluster takes bulk requests as OpenSearch does.
+// A cluster answers bulk requests as OpenSearch does.
 type cluster struct {
 	t      *testing.T
-	status func(id string, document map[string]any) int // of an item; zero is as usual
+	status func(id string, document map[string]any) int // the status of an item; zero means the usual one
 
 	mu    sync.Mutex
 	order []string // of identities
@@ -79,7 +79,7 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer.Items = append(answer.Items, item{result})
 	}
-	if lines.Err() != nil { // cut
+	if lines.Err() != nil { // the body was cut off
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
@@ -134,7 +134,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// A document has each field once: slog does not remove an attribute that a later one repeats.
+// TestRepeatedTrace: a document has each field once, although slog keeps repeated attributes.
 func TestRepeatedTrace(t *testing.T) {
 	c, address := newCluster(t)
 	r := logs.Record{Service: "api", Number: 1, Attrs: []slog.Attr{slog.String("trace_id", "first"), slog.String("trace_id", "second")}}
@@ -154,7 +154,8 @@ func someRecords(n int) (records []logs.Record) {
 	return records
 }
 
-// A busy cluster takes some of a batch; the rest comes again, and nothing is there twice.
+// TestBusyCluster: a busy cluster accepts some records of a batch. The batch is sent again until all are accepted, and no document is stored
+// twice.
 func TestBusyCluster(t *testing.T) {
 	for _, status := range []int{429, 503, 404, 403, 500} {
 		c, address := newCluster(t)
@@ -182,12 +183,12 @@ func TestBusyCluster(t *testing.T) {
 			}
 		}
 		if len(c.kept) != 50 || len(c.order) != 50 || tries < 2 {
-			t.Errorf("%d: %d of 50 documents in %d tries", status, len(c.kept), tries)
+			t.Errorf("status %d: %d of 50 documents are stored after %d tries", status, len(c.kept), tries)
 		}
 	}
 }
 
-// A document that does not fit its index is kept with its attributes as text, and one that is refused again is counted.
+// TestRefusedDocuments: a document that its index refuses is stored with its attributes as text, and one that is refused again is counted.
 func TestRefusedDocuments(t *testing.T) {
 	c, address := newCluster(t)
 	c.status = func(_ string, document map[string]any) int {
@@ -202,7 +203,7 @@ func TestRefusedDocuments(t *testing.T) {
 	err := open(t, opensearch.Config{URL: address}).Send(t.Context(), records)
 	refused, ok := errors.AsType[*forward.RefusedError](err)
 	if !ok || refused.Count != 2 || refused.Why != "some_exception: a reason" {
-		t.Errorf("got %v, want two refused", err)
+		t.Errorf("got %v, want two refused records", err)
 	}
 	if got := c.kept[records[2].Identity()]["attrs_json"]; len(c.kept) != 8 || got != `{"n":2}` {
 		t.Errorf("%d documents, the third has %v", len(c.kept), got)
@@ -247,7 +248,7 @@ func TestConfig(t *testing.T) {
 		{}, {URL: "host:9200"}, {URL: "http://h", Index: "Logs"}, {URL: "http://h", Index: "a b"}, {URL: "http://h", Index: "_all"}, {URL: "http://h", Index: "l-{day}"}, {URL: "http://h", Index: "a,b"},
 	} {
 		if _, err := opensearch.New(c); err == nil {
-			t.Errorf("%+v is taken", c)
+			t.Errorf("%+v: got no error", c)
 		}
 	}
 }

@@ -22,8 +22,8 @@ func newIntake(ctx context.Context, to input.Batcher) *intake {
 	return &intake{to: to, flush: func() error { return to.Flush(ctx) }}
 }
 
-// flushed is the number of bytes of records after which the batcher is flushed. Each record has the attributes of its resource, so the
-// records of a body can be many times as large as the body.
+// flushed is the number of bytes of records after which the batcher is flushed. Each record has the attributes of its resource, so that the
+// records can be many times as large as the body.
 const flushed = 256 << 10
 
 // A flushError is an error of the batcher; other errors come from the body.
@@ -38,7 +38,7 @@ type making struct {
 	dropped uint64
 }
 
-// request adds the records of an ExportLogsServiceRequest. If it is malformed, the records before the error have been added.
+// request adds the records of an ExportLogsServiceRequest. If that is malformed, the records before the error have been added.
 func (in *intake) request(b []byte) error {
 	return each(b, 1, in.resourceLogs)
 }
@@ -100,8 +100,7 @@ func (m *making) scope(b []byte) error {
 	return nil
 }
 
-// logRecord adds one record. Its view begins with the service and the attributes of its resource and scope, which all records of the
-// scope share.
+// logRecord adds one record. m has the service and the attributes of its resource and scope, which all records of the scope share.
 func (in *intake) logRecord(m making, b []byte) error {
 	var (
 		number, observed   uint64

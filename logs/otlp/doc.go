@@ -1,15 +1,15 @@
-// Package otlp receives and forwards records by the OpenTelemetry protocol (OTLP): [Handler] receives logs that SDKs
-// and collectors export, by HTTP and gRPC, and [Output] exports records to a collector by HTTP.
+// Package otlp receives and forwards records with the OpenTelemetry protocol (OTLP): [Handler] receives the logs that SDKs
+// and collectors export, over HTTP and gRPC, and [Output] exports records to a collector over HTTP.
 //
 // The parts of a record and their names in OTLP:
 //
 //	Service         the resource's attribute service.name
-//	Time            time_unix_nano, or observed_time_unix_nano without it
-//	Level           severity_number - 9, so that names of slog and OTLP mean the same; without it, severity_text
-//	Message         body; a body that is not a string becomes JSON
+//	Time            time_unix_nano; without it, observed_time_unix_nano
+//	Level           severity_number - 9, so that the names of slog and OTLP have the same meaning; without it, severity_text
+//	Message         body: a string as it is, bytes in base64, other values as JSON
 //	Task, Job       the attributes meanwhile.task and meanwhile.job
-//	Attrs           attributes of the resource, the scope (as otel.scope.name and otel.scope.version) and the record; lists
-//	                of keys and values with their keys joined by dots, arrays as JSON, bytes in base64
+//	Attrs           the attributes of the resource, the scope and the record, and the scope's name and version as otel.scope.name and
+//	                otel.scope.version; the keys in lists of keys and values are joined by dots, arrays are JSON, bytes base64
 //	Attrs trace_id, span_id, trace_flags, event_name: the fields of these names
 package otlp
 
@@ -17,10 +17,10 @@ package otlp
 const (
 	// MaxBody is the largest body, in bytes after decompression.
 	MaxBody = 16 << 20
-	// MaxAttrs is the maximum number of attributes of a record; the attribute dropped_attributes_count is how many more it had.
+	// MaxAttrs is the maximum number of attributes of a record. The attribute dropped_attributes_count is the number of further ones.
 	MaxAttrs = 1000
 
-	maxDepth = 32   // of nested values
+	maxDepth = 32   // the depth of nested values
 	maxKey   = 1024 // bytes of keys joined by dots; an attribute with a longer key counts as dropped
 )
 

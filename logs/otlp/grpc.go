@@ -17,7 +17,7 @@ import (
 // GRPCPath is the HTTP path of the gRPC method that exports logs.
 const GRPCPath = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
 
-// A call of gRPC is a POST over HTTP/2 whose body is one message: a byte that is 1 if the message is compressed, its length in four
+// A gRPC call is a POST over HTTP/2 whose body is one message: a byte that is 1 if the message is compressed, its length in four
 // bytes, and the message. The response has the same form, and the status of the call in its trailers.
 
 // Status codes of gRPC.
@@ -29,7 +29,7 @@ const (
 	codeUnavailable       = 14
 )
 
-// call handles a call.
+// call handles a gRPC call.
 func (h *handler) call(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor != 2 || r.Method != http.MethodPost {
 		w.Header().Set("Upgrade", "h2c")
@@ -39,7 +39,7 @@ func (h *handler) call(w http.ResponseWriter, r *http.Request) {
 	to := h.open(r)
 	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
 	defer cancel()
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // where the connection has one
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // if the connection supports deadlines
 	request, release, err := h.readMessage(r)
 	defer release()
 	if err == nil {
@@ -65,7 +65,7 @@ func (h *handler) call(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	_, _ = w.Write(make([]byte, 5)) // the message of a success is empty; an error means that the client is gone
+	_, _ = w.Write(make([]byte, 5)) // the message of a success is empty; an error means that the client has disconnected
 	w.Header().Set(http.TrailerPrefix+"Grpc-Status", strconv.Itoa(codeOK))
 }
 

@@ -17,12 +17,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
-// framed is a message as gRPC sends it.
+// framed returns a message in the form in which gRPC sends it.
 func framed(flag byte, message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{flag}, uint32(len(message))), message...)
 }
 
-// serveHTTP2 serves a handler by HTTP/2 without TLS, and returns its address and a client.
+// serveHTTP2 serves a handler over HTTP/2 without TLS, and returns its address and a client.
 func serveHTTP2(t *testing.T, h http.Handler) (address string, client *http.Client) {
 	t.Helper()
 	protocols := new(http.Protocols)
@@ -44,7 +44,7 @@ func TestCall(t *testing.T) {
 	tests := map[string]struct {
 		kind, encoding string
 		body           []byte
-		fails          error // of the feed
+		fails          error // of the batcher
 		code, text     string
 		records        int
 	}{

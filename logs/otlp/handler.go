@@ -28,12 +28,18 @@ const (
 
 // Handler returns a handler of requests to export logs: over HTTP as protobuf or JSON, also gzipped, and over gRPC, if the server
 // speaks HTTP/2. It handles gRPC calls at any path, so mount it at /v1/logs and at [GRPCPath]. The records of a request are added to a
-// batcher of its own, which open returns; the response is sent when [input.Batcher.Sync] has returned.
+// batcher of its own, which open returns; the response is sent when [input.Batcher.Sync] has returned:
 //
-// A body of more than [MaxBody] is answered with 413, a malformed one with 400 (the records before the error are kept), and with 503
-// and Retry-After if there is no buffer space. Bodies of all requests together take at most 128 MiB; a body must arrive
-// within 30 s. Calls of gRPC end with the codes RESOURCE_EXHAUSTED, INVALID_ARGUMENT and UNAVAILABLE instead. The handler does not
-// authenticate: the program that mounts it decides who may send.
+//	200  all records are on disk
+//	400  the body is malformed; with protobuf, the records before the error are kept
+//	413  the body has more than [MaxBody]; nothing is kept
+//	415  the Content-Type or the Content-Encoding is not supported; nothing is kept
+//	503  there is no buffer space, or an output fails; Retry-After says when to retry
+//
+// gRPC calls end with the codes INVALID_ARGUMENT for 400, RESOURCE_EXHAUSTED for 413, UNIMPLEMENTED for 415 and UNAVAILABLE for 503 instead.
+//
+// The bodies of all requests together use at most 128 MiB of memory; a body must arrive within 30 s. The handler does not authenticate: the
+// program that mounts it decides who may send.
 func Handler(open func(*http.Request) input.Batcher) http.Handler {
 	return &handler{open: open, bodies: body.Reader{Most: MaxBody, Budget: meanwhile.NewSemaphore(inFlight)}}
 }
@@ -62,7 +68,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to := h.open(r)
 	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
 	defer cancel()
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // where the connection has one
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // if the connection supports deadlines
 	request, release, err := h.bodies.Read(r)
 	defer release()
 	if err == nil && asJSON {
@@ -146,5 +152,5 @@ func write(w http.ResponseWriter, asJSON bool, status int, answer []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 	w.WriteHeader(status)
-	_, _ = w.Write(answer) // an error means that the client is gone
+	_, _ = w.Write(answer) // an error means that the client has disconnected
 }

@@ -29,7 +29,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// line is a record as text.
+// line returns a record as text.
 func line(r *logs.Record) string {
 	text := fmt.Sprintf("%s %v %s %q task=%q job=%q", r.Time.Format(time.RFC3339Nano), r.Level, r.Service, r.Message, r.Task, r.Job)
 	for _, a := range r.Attrs {
@@ -50,7 +50,7 @@ func kv(key string, v *common.AnyValue) *common.KeyValue {
 	return &common.KeyValue{Key: key, Value: v}
 }
 
-// ofAllKinds is a request with everything that there is, as the official types write it.
+// ofAllKinds returns a request with all fields and all kinds of values, in the official types.
 func ofAllKinds() *collector.ExportLogsServiceRequest {
 	list := &common.AnyValue{Value: &common.AnyValue_ArrayValue{ArrayValue: &common.ArrayValue{Values: []*common.AnyValue{
 		{Value: &common.AnyValue_IntValue{IntValue: 1}}, str("a\"b"), {Value: &common.AnyValue_DoubleValue{DoubleValue: math.Inf(1)}}, {},
@@ -220,7 +220,8 @@ func TestHandlerAnswers(t *testing.T) {
 	}
 }
 
-// A request is answered while its connection is open, although nothing takes its records, at its end or in between.
+// TestHandlerAnswersInTime: a request is answered before its connection is closed, even if no output accepts its records, whether Flush or
+// Sync waits for that.
 func TestHandlerAnswersInTime(t *testing.T) {
 	t.Run("end", func(t *testing.T) { answersInTime(t, "application/json", []byte("{}")) })
 	t.Run("in between", func(t *testing.T) { answersInTime(t, "application/x-protobuf", multiplied(t, 10)) })
@@ -240,7 +241,7 @@ func answersInTime(t *testing.T, contentType string, body []byte) {
 	})
 }
 
-// What comes before the damage is stored before the answer.
+// TestHandlerKeepsWhatItCouldRead: the records before malformed data are stored.
 func TestHandlerKeepsWhatItCouldRead(t *testing.T) {
 	body, err := proto.Marshal(ofAllKinds())
 	if err != nil {
@@ -253,7 +254,7 @@ func TestHandlerKeepsWhatItCouldRead(t *testing.T) {
 	}
 }
 
-// Many large bodies at once do not take all the memory: those for which there is no room come back later.
+// TestHandlerBoundsAllBodies: concurrent bodies use a bounded amount of memory. A body for which there is none is refused with Retry-After.
 func TestHandlerBoundsAllBodies(t *testing.T) {
 	var f logtest.Recorder
 	h := handlerTo(&f).(*handler)
@@ -267,7 +268,7 @@ func TestHandlerBoundsAllBodies(t *testing.T) {
 	}
 	budget.Release(inFlight - 1<<10)
 	if w = post(t, h, "application/x-protobuf", nil); w.Code != 200 || budget.InUse() != 0 {
-		t.Errorf("%d, %d held", w.Code, budget.InUse())
+		t.Errorf("got status %d, and %d bytes in use afterwards, want 200 and 0", w.Code, budget.InUse())
 	}
 }
 
@@ -286,7 +287,7 @@ func TestTooManyAttributes(t *testing.T) {
 	}
 }
 
-// A heap is a feed that counts what waits in it.
+// A heap is a batcher that counts the bytes of the records that were not flushed yet.
 type heap struct {
 	logtest.Recorder
 	waits, most, all int
@@ -303,7 +304,7 @@ func (h *heap) Flush(ctx context.Context) error {
 	return h.Recorder.Flush(ctx)
 }
 
-// multiplied is a body that makes many times as much as it has: the attributes of a resource are those of each of its records.
+// multiplied returns a body whose records are many times as large as the body, since each has the attributes of the resource.
 func multiplied(t *testing.T, records int) []byte {
 	t.Helper()
 	scope := &logspb.ScopeLogs{}
@@ -328,7 +329,7 @@ func TestRecordsAreHandedOnAsTheyCome(t *testing.T) {
 		t.Errorf("%d, %d records", w.Code, f.all)
 	}
 	if f.most > 1<<20 {
-		t.Errorf("%d bytes wait for the end of a body of %d", f.most, len(body))
+		t.Errorf("up to %d bytes of records waited for a flush, with a body of %d", f.most, len(body))
 	}
 	times := 0
 	f.OnFlush = func(context.Context) error {
@@ -338,11 +339,12 @@ func TestRecordsAreHandedOnAsTheyCome(t *testing.T) {
 		return nil
 	}
 	if w := post(t, handlerTo(&f), "application/x-protobuf", body); w.Code != 503 || w.Header().Get("Retry-After") != "30" {
-		t.Errorf("when there is no room in between: %d %v", w.Code, w.Header())
+		t.Errorf("without buffer space in the middle: got %d %v", w.Code, w.Header())
 	}
 }
 
-// Keys within keys are joined: without a bound, a long one before many others would take as much room as there is.
+// TestKeysWithinKeysAreBounded: the joined keys of nested attributes are bounded. Otherwise a long key with many keys below it could use up all
+// memory.
 func TestKeysWithinKeysAreBounded(t *testing.T) {
 	const leaves = 500
 	var list common.KeyValueList
@@ -370,7 +372,7 @@ func TestKeysWithinKeysAreBounded(t *testing.T) {
 	}
 }
 
-// A list of many short members takes no more room than its text.
+// TestListsInJSONTakeLittleRoom: a list of many short members needs little more memory than its text.
 func TestListsInJSONTakeLittleRoom(t *testing.T) {
 	const size = 1 << 20
 	for _, head := range []string{
@@ -391,10 +393,10 @@ func TestListsInJSONTakeLittleRoom(t *testing.T) {
 		_, err := fromJSON([]byte(body))
 		runtime.ReadMemStats(&after)
 		if err == nil {
-			t.Errorf("%s takes numbers", head)
+			t.Errorf("%s: got no error for numbers", head)
 		}
 		if took := after.TotalAlloc - before.TotalAlloc; took > 16*size {
-			t.Errorf("%s: a body of %d bytes takes %d", head, len(body), took)
+			t.Errorf("%s: a body of %d bytes allocates %d", head, len(body), took)
 		}
 	}
 }

@@ -106,10 +106,10 @@ func appendEach[T any](b []byte, number protowire.Number, list jsonList, put fun
 
 var errNoList = errors.New("no list where one belongs")
 
-// mostLevels is the greatest depth of nesting that encoding/json reads.
+// mostLevels is the maximum depth of nesting that encoding/json accepts.
 const mostLevels = 10_000
 
-// members yields the members of a list as parts of its text, which is valid JSON: it was read as a part of the request.
+// members yields the members of a list as parts of its text. The list is valid JSON, since it was decoded as a part of the request.
 func members(list jsonList) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if len(list) == 0 || string(list) == "null" {
@@ -248,7 +248,7 @@ func appendValue(b []byte, text json.RawMessage, depth int) (_ []byte, err error
 	return b, nil
 }
 
-// double reads a number, or NaN or an infinity, which JSON has as a string.
+// double reads a number, or NaN or an infinity, which are strings in JSON.
 func double(text []byte) (float64, error) {
 	if unquoted, err := strconv.Unquote(string(text)); err == nil {
 		text = []byte(unquoted)

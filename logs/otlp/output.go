@@ -18,13 +18,13 @@ import (
 const identityKey = "log.record.uid"
 
 // An Output exports records to a collector, or to another system that accepts OTLP over HTTP, as gzipped protobuf. A status from 200
-// to 299 acknowledges them; whether the collector keeps them is up to its configuration. Collectors do not detect duplicates; each
+// to 299 acknowledges them; whether the collector keeps them depends on its configuration. Collectors do not detect duplicates; each
 // record has its [logs.Record.Identity] as the attribute log.record.uid. Records that the collector rejects in a partial success, and
-// requests that it answers with 400, 413 or 422, are refused; after any other answer they are sent again.
+// requests that it answers with 400, 413 or 422, are refused; after any other error the records are sent again.
 type Output struct{ client *push.Client }
 
 // NewOutput returns an output to a collector at a URL such as "http://collector:4318". If the URL has no path, the path is /v1/logs. A
-// user and password in the URL, and the header, which may be nil, are sent with each request. It does not connect yet.
+// user and password in the URL, and the header, which may be nil, are sent with each request. NewOutput does not connect.
 func NewOutput(address string, header http.Header) (*Output, error) {
 	client, err := push.New(address, push.Config{Header: header, Gzip: true})
 	if err != nil {
@@ -58,9 +58,9 @@ func (o *Output) Close() error {
 	return nil
 }
 
-// rejected returns how many records a partial success rejects, and the reason; zero without a partial success.
+// rejected returns the number of records that a partial success rejects, and the reason. The number is zero without a partial success.
 func rejected(answer []byte) (count int, why string) {
-	_ = each(answer, 1, func(b []byte) error { // a body that cannot be read is ignored: the status acknowledges
+	_ = each(answer, 1, func(b []byte) error { // an unreadable answer is ignored, since the status acknowledges the records
 		for len(b) > 0 {
 			f, rest, err := next(b)
 			if err != nil {

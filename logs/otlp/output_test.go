@@ -38,7 +38,7 @@ func anAttr() *rapid.Generator[slog.Attr] {
 	})
 }
 
-// What goes out comes in again as it was, and the official types can read it.
+// TestRoundTripLaw: encoded records are decoded to the same records, and the official types can decode them.
 func TestRoundTripLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) logs.Record {
@@ -77,7 +77,7 @@ func TestRoundTripLaw(t *testing.T) {
 	})
 }
 
-// What OTLP has no kind for, is a text; what its own fields cannot hold, stays an attribute.
+// TestEncodeOddValues: a value for which OTLP has no kind becomes a text, and a value that does not fit into a field of OTLP stays an attribute.
 func TestEncodeOddValues(t *testing.T) {
 	r := logs.Record{Service: "api", Message: "a\xffb", Level: 100, Number: 5, Attrs: []slog.Attr{
 		slog.Uint64("u", 1<<63), slog.Duration("d", time.Minute), slog.Time("t", time.Unix(0, 0)), slog.Any("raw", json.RawMessage("{")), slog.Any("two", json.RawMessage("1 2")),
@@ -96,7 +96,7 @@ func TestEncodeOddValues(t *testing.T) {
 	}
 }
 
-// Numbers in JSON come as they are written: with all digits, and integers as such.
+// TestEncodeJSONNumbers: numbers in JSON keep all their digits, and integers stay integers.
 func TestEncodeJSONNumbers(t *testing.T) {
 	for text, want := range map[string]string{
 		`[1,-0,1.0,1e3,0.1,5e-324]`:                  `[1,0,1.0,1000.0,0.1,5e-324]`,
@@ -112,12 +112,12 @@ func TestEncodeJSONNumbers(t *testing.T) {
 		}
 		_ = f.Flush(t.Context())
 		if got := fmt.Sprintf("%s", f.Records()[0].Attrs[0].Value.Any()); got != want {
-			t.Errorf("%s came as %s, want %s", text, got, want)
+			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
 }
 
-// What is nested deeper than the other side may read is a text there.
+// TestEncodeDeepJSON: values that are nested deeper than a receiver accepts are encoded as text.
 func TestEncodeDeepJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Repeat("[", 32) + "1" + strings.Repeat("]", 32):           strings.Repeat("[", 32) + "1" + strings.Repeat("]", 32),

@@ -7,7 +7,7 @@ import (
 	words "github.com/meanwhile-go/meanwhile/internal/severity"
 )
 
-// severity returns the severity number of a level, from 1 to 24. Those of slog's levels are 5, 9, 13 and 17.
+// severity returns the severity number of a level, from 1 to 24. slog's debug, info, warn and error are 5, 9, 13 and 17.
 func severity(level slog.Level) int { return int(min(max(level, -8), 15)) + 9 }
 
 var severityNames = [...]string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
-// From server to server, through connections that are cut: what the one acknowledges, the other has.
+// TestOutputToHandler forwards records to a handler through connections that are cut. The handler gets all records that are acknowledged.
 func TestOutputToHandler(t *testing.T) {
 	var f logtest.Recorder
 	server := httptest.NewServer(Handler(func(*http.Request) input.Batcher { return &f }))

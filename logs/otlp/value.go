@@ -28,7 +28,7 @@ const (
 	bytesValue  = 7
 )
 
-// readValue returns the field of an AnyValue that is set. Its number is zero if none is.
+// readValue returns the field of an AnyValue that is set, or a field with the number zero if none is.
 func readValue(b []byte) (value field, err error) {
 	for len(b) > 0 {
 		var f field
@@ -210,13 +210,13 @@ func readJSON(text []byte) (x any, err error) {
 	return x, nil
 }
 
-// appendAny appends the fields of an AnyValue for a JSON value. An integer that does not fit in OTLP's becomes a string, and so do
-// values that are nested too deeply.
+// appendAny appends the fields of an AnyValue for a JSON value. An integer beyond 64 bits with a sign, or another number beyond a
+// double, becomes a string, and so does a value that is nested too deeply.
 func appendAny(b []byte, x any, depth int) []byte {
 	if depth == maxDepth {
 		switch x.(type) {
 		case []any, map[string]any:
-			text, _ := json.Marshal(x) // which was decoded from JSON
+			text, _ := json.Marshal(x) // never fails, since x was decoded from JSON
 			return appendBytes(b, stringValue, string(text))
 		}
 	}

@@ -13,7 +13,7 @@ type field struct {
 	number protowire.Number
 	kind   protowire.Type
 	bits   uint64 // of a number
-	data   []byte // of a text or a message
+	data   []byte // of a text, bytes or a message
 }
 
 // next reads the field at the beginning of a message, and returns the rest of the message.
@@ -43,14 +43,14 @@ func next(b []byte) (f field, rest []byte, err error) {
 	return f, b[n:], nil
 }
 
-// is reports whether the field has this number and type. Other fields are ignored, since newer versions may add some.
+// is reports whether the field has this number and type. Callers ignore other fields, since newer versions of the protocol may add some.
 func (f *field) is(number protowire.Number, kind protowire.Type) bool {
 	return f.number == number && f.kind == kind
 }
 
 func (f *field) message(number protowire.Number) bool { return f.is(number, protowire.BytesType) }
 
-// The functions below append fields, and leave out those with the zero value.
+// The functions below append fields. appendText leaves out an empty text.
 
 func appendBytes[T string | []byte](b []byte, number protowire.Number, data T) []byte {
 	b = protowire.AppendTag(b, number, protowire.BytesType)
@@ -72,8 +72,8 @@ func appendFixed64(b []byte, number protowire.Number, x uint64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(b, number, protowire.Fixed64Type), x)
 }
 
-// beginField and endField make a field of the message that is appended between them. One byte is reserved for its length, and the message is moved
-// if the length needs more.
+// beginField and endField turn the message that is appended between them into a field. One byte is reserved for its length; the message is
+// moved if the length needs more.
 func beginField(b []byte, number protowire.Number) (_ []byte, at int) {
 	b = append(protowire.AppendTag(b, number, protowire.BytesType), 0)
 	return b, len(b)

@@ -24,16 +24,16 @@ import (
 
 // A Config configures a [Client]. The zero value of each field is its default.
 type Config struct {
-	Token   string        // sent with each request; without https, anybody on the network path can read it
+	Token   string        // sent with each request; without https, anyone on the network path can read it
 	TLS     *tls.Config   // for https: roots, client certificates; default: the roots of the system
-	Timeout time.Duration // the longest time to connect, and without a byte from the server; default 30 s
+	Timeout time.Duration // the maximum time to connect, and to wait for data from the server; default 30 s
 
-	// Lost is called when Follow has lost its connection, before it connects again. Nil: no call.
+	// Lost is called with the error when [Client.Follow] has lost its connection, before it connects again. It may be nil.
 	Lost func(err error)
 }
 
-// A Client searches records over HTTP, at a server that serves a [Handler]. It is a [storage.Finder]; its methods may be called
-// concurrently. An error that the server returns has the server's text.
+// A Client searches the records of a server over HTTP, if the server mounts a [Handler]. It is a [storage.Finder]; its methods may be called
+// concurrently. An error response becomes an error with the server's text.
 type Client struct {
 	base   *url.URL
 	config Config
@@ -42,8 +42,8 @@ type Client struct {
 
 var _ storage.Finder = (*Client)(nil)
 
-// NewClient returns a client of the server at an address, http://host:port, https://host or host:port. It connects at the first
-// call.
+// NewClient returns a client of the server at an address: http://host:port, https://host, or host:port, which means http. It connects at the
+// first call.
 func NewClient(address string, c Config) (*Client, error) {
 	full := address
 	if !strings.Contains(full, "://") {
@@ -51,7 +51,7 @@ func NewClient(address string, c Config) (*Client, error) {
 	}
 	u, err := url.Parse(full)
 	switch {
-	case strings.Contains(address, "@"): // also if url.Parse fails, because of special characters in a password
+	case strings.Contains(address, "@"): // first, since special characters in a password may make url.Parse fail
 		return nil, errors.New("the address of a server of logs has a user or a password in it: give a token")
 	case err != nil:
 		return nil, fmt.Errorf("%.80q is no address of a server of logs: give http://host:port", address)
@@ -70,7 +70,7 @@ func NewClient(address string, c Config) (*Client, error) {
 	}
 	return &Client{base: u, config: c, http: &http.Client{
 		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this server alone
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is only for this server
 	}}, nil
 }
 
@@ -83,7 +83,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Find asks the server; see [storage.Finder].
+// Find yields the matching records of the server; see [storage.Finder].
 func (c *Client) Find(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		var got int64
@@ -106,8 +106,8 @@ func (c *Client) Find(ctx context.Context, q storage.Query) meanwhile.Stream[log
 	}
 }
 
-// FindJSON is Find for callers that want records as JSON, as [logs.Record.MarshalJSON] writes them. It yields the lines that the server
-// has sent, which costs a tenth of decoding them. A line is valid until the next one.
+// FindJSON is [Client.Find] for callers that want records as JSON, as [logs.Record.MarshalJSON] writes them. It yields the lines that the
+// server has sent, which costs a tenth of decoding them. A line is valid until the next one.
 func (c *Client) FindJSON(ctx context.Context, q storage.Query) meanwhile.Stream[[]byte] {
 	return func(yield func([]byte, error) bool) {
 		var got int64
@@ -135,7 +135,7 @@ func (c *Client) FindJSON(ctx context.Context, q storage.Query) meanwhile.Stream
 	}
 }
 
-// CountBy asks the server to count records, which sends only the counts; see [storage.CountBy].
+// CountBy lets the server count records, and receives only the counts; see [storage.CountBy].
 func (c *Client) CountBy(ctx context.Context, q storage.Query, by []string, every time.Duration) (counts *storage.Counts, err error) {
 	if err := storage.CheckCounts(by, every); err != nil {
 		return nil, err
@@ -158,7 +158,8 @@ func (c *Client) CountBy(ctx context.Context, q storage.Query, by []string, ever
 	return nil, c.failed("count records", errCut)
 }
 
-// Histogram asks the server; see [storage.Finder].
+// Histogram returns a histogram of the server's records; see [storage.Finder]. Without q.Until it ends now, and without q.Since it begins a
+// day before its end.
 func (c *Client) Histogram(ctx context.Context, q storage.Query, n int) (h storage.Histogram, err error) {
 	v := encode(q)
 	v.Set("n", fmt.Sprint(n))
@@ -166,13 +167,13 @@ func (c *Client) Histogram(ctx context.Context, q storage.Query, n int) (h stora
 	return h, err
 }
 
-// Services asks the server; see [storage.Finder].
+// Services returns the services in the server's store; see [storage.Finder].
 func (c *Client) Services(ctx context.Context) (s []storage.ServiceStats, err error) {
 	err = c.answer(ctx, "services", nil, &s)
 	return s, err
 }
 
-// Stats returns the server's statistics.
+// Stats returns the server's statistics as JSON.
 func (c *Client) Stats(ctx context.Context) (stats json.RawMessage, err error) {
 	err = c.answer(ctx, "stats", nil, &stats)
 	return stats, err
@@ -197,7 +198,7 @@ func (c *Client) answer(ctx context.Context, path string, v url.Values, into any
 	return nil
 }
 
-// A line is a line of a response: a record or a control.
+// A line is a line of a response: a record or a control line.
 type line struct {
 	control
 	record *logs.Record
@@ -208,7 +209,7 @@ var (
 	errNonsense = errors.New("the answer makes no sense")
 )
 
-// lines yields the lines of a response. It ends with an error, unless the caller stops it.
+// lines yields the decoded lines of a response. It ends with an error, unless the caller stops the loop.
 func (c *Client) lines(ctx context.Context, path string, v url.Values) meanwhile.Stream[line] {
 	return func(yield func(line, error) bool) {
 		for text, err := range c.texts(ctx, path, v) {
@@ -223,7 +224,7 @@ func (c *Client) lines(ctx context.Context, path string, v url.Values) meanwhile
 	}
 }
 
-// texts yields the lines of a response as they were sent, each valid until the next one.
+// texts yields the lines of a response as they were sent, each valid until the next one. It ends like lines.
 func (c *Client) texts(ctx context.Context, path string, v url.Values) meanwhile.Stream[[]byte] {
 	return func(yield func([]byte, error) bool) {
 		body, end, err := c.ask(ctx, path, v)
@@ -266,7 +267,7 @@ func parseLine(text []byte) (l line, err error) {
 	return l, err
 }
 
-// A refusal is an error response after which it is no use to ask again.
+// A refusal is the error of a response with another status than 200.
 type refusal struct {
 	status int
 	text   string
@@ -292,7 +293,7 @@ func (c *Client) ask(ctx context.Context, path string, v url.Values) (body io.Re
 		if inner, ok := errors.AsType[*url.Error](err); ctx.Err() != nil {
 			err = context.Cause(ctx)
 		} else if ok {
-			err = inner.Err // without the URL, which is long because of the filter
+			err = inner.Err // without the URL, which may be long because of the filter
 			if strings.Contains(err.Error(), "malformed HTTP") {
 				err = errors.New("what answers there speaks no HTTP: give the address of the server's HTTP")
 			}
@@ -328,7 +329,7 @@ func refused(response *http.Response, body io.Reader) error {
 			said.Detail = "nothing serves logs there"
 		}
 	}
-	if strings.Contains(string(text), "HTTP request to an HTTPS server") { // which is what net/http says
+	if strings.Contains(string(text), "HTTP request to an HTTPS server") { // the text of net/http
 		said.Detail = "it speaks TLS: give https:// before the address"
 	}
 	err := &refusal{response.StatusCode, fmt.Sprintf("%s (%d)", said.Detail, response.StatusCode)}
@@ -338,7 +339,7 @@ func refused(response *http.Response, body io.Reader) error {
 	return err
 }
 
-// patient reads a body, and fails when a read takes too long. The time between two reads does not count.
+// A patient reader reads a body, and fails when a read takes too long. The time between two reads does not count.
 type patient struct {
 	ctx      context.Context
 	body     io.Reader

@@ -50,7 +50,7 @@ func someRecords(n int) (records []logs.Record) {
 	return records
 }
 
-// What a client finds is what the finder finds.
+// TestFindIsTheFinders: a client finds the records that the finder of the server finds.
 func TestFindIsTheFinders(t *testing.T) {
 	s := newShelf()
 	s.add(someRecords(3000)...)
@@ -81,7 +81,7 @@ func TestFindIsTheFinders(t *testing.T) {
 	}
 }
 
-// What a client counts is what is counted where the records are.
+// TestCountByIsTheFinders: CountBy of a client returns the counts of the finder of the server.
 func TestCountByIsTheFinders(t *testing.T) {
 	s := newShelf()
 	s.add(someRecords(300)...)
@@ -98,14 +98,14 @@ func TestCountByIsTheFinders(t *testing.T) {
 	}
 }
 
-// What a server sends is handed on as it is only where that does nothing to a terminal.
+// TestFindJSONIsSafe: FindJSON yields no line that is unsafe for a terminal or is not a record.
 func TestFindJSONIsSafe(t *testing.T) {
 	for _, line := range []string{"{\"time\":\"\x1b[2J\"}", "{\"time\":\"\u202e\"}", "{\"time\":\"\xff\"}", "{\"time\":", "{\"time\":\"x\"} {}", "{}"} {
 		h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, line+"\n"+`{"end":{"records":1}}`) })
 		client, _ := serve(t, h, Config{})
 		for text, err := range client.FindJSON(t.Context(), storage.Query{}) {
 			if err == nil {
-				t.Errorf("%q is handed on as %q", line, text)
+				t.Errorf("%q: got %q, want an error", line, text)
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An answer that did not come to its end is an error, after the records that came.
+// TestBrokenAnswers: an incomplete answer ends with an error, after its records.
 func TestBrokenAnswers(t *testing.T) {
 	record := `{"time":"2026-05-04T00:00:00Z","level":"INFO","service":"api","message":"m"}` + "\n"
 	tests := map[string]struct{ answer, want string }{
@@ -182,21 +182,21 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, path := range paths {
 		if path != "/logs/stats Bearer secret" {
-			t.Errorf("asked for %s", path)
+			t.Errorf("got a request of %s", path)
 		}
 	}
 	server.Close()
 	client, server = serve(t, Handler(nil, func() any { return 7 }), Config{})
 	if stats, err := client.Stats(t.Context()); string(stats) != "7" || err != nil {
-		t.Errorf("of a server without a store: got %s, %v", stats, err)
+		t.Errorf("stats of a server without a store: got %s, %v", stats, err)
 	}
 	if _, err := client.Services(t.Context()); err == nil || !strings.Contains(err.Error(), "keeps no records") {
-		t.Errorf("of a server without a store: got %v", err)
+		t.Errorf("services of a server without a store: got %v", err)
 	}
 	server.Close()
 	for _, err := range client.Follow(t.Context(), storage.Query{}) {
 		if err == nil || !strings.Contains(err.Error(), "refused") {
-			t.Errorf("got %v of a server that is not there", err)
+			t.Errorf("got %v from a server that is closed", err)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestCanceledByItsReader(t *testing.T) {
 	}
 }
 
-// An address of the right machine that is not the one for searches is told from a server that fails.
+// TestOtherProtocols: the error for a port with another protocol differs from that of a server that fails.
 func TestOtherProtocols(t *testing.T) {
 	secure := httptest.NewTLSServer(nil)
 	defer secure.Close()

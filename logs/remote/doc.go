@@ -1,13 +1,13 @@
-// Package remote searches records over HTTP: [Handler] serves a Finder, and a [Client] is one.
+// Package remote searches records over HTTP: [Handler] serves a [storage.Finder], and a [Client] is one.
 //
-// Records come as lines of JSON, as a Record writes itself. Between them, with no member "time", are
+// Records are sent as lines of JSON, as [logs.Record.MarshalJSON] writes them. Between them there are lines without a member "time":
 //
 //	(an empty line)           a heartbeat: nothing new was found for a while
-//	{"after":{"api":17}}      first of a follow: for each service the number after which it begins
-//	{"missed":"…"}            of a follow: the client was too slow, and does not get some records. The follow continues
-//	{"counts":{"by":[], …}}   of a count: a [storage.Counts], before the end
-//	{"error":"…"}             last: the response is incomplete because of this error
-//	{"end":{"records":120}}   last: the response is complete
+//	{"after":{"api":17}}      the first line of a follow: for each service the number after which the follow begins
+//	{"missed":"…"}            in a follow: the client was too slow and has missed some records. The follow continues
+//	{"counts":{"by":[], …}}   in a count: a [storage.Counts], before the end
+//	{"error":"…"}             the last line: the response is incomplete because of this error
+//	{"end":{"records":120}}   the last line: the response is complete
 //
 // A response that ends in any other way was cut off.
 package remote
@@ -19,11 +19,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// Prefix is the path at which a server mounts the [Handler]. The paths below it, which are all for GET, and their parameters are:
+// Prefix is the path at which a server mounts the [Handler]. The paths below it, all with the method GET, and their parameters are:
 //
 //	find       filter, since, until, limit, newest=1
-//	follow     filter, after={"api":17}: see [storage.Query]; with resume=1 from the first record of services that after does not name
-//	count      filter, since, until, by (a key each), every=5m: see [storage.CountBy]
+//	follow     filter, after={"api":17}: see [storage.Query]; with resume=1, services that after does not name begin at their first record
+//	count      filter, since, until, by (repeated, with a key each), every=5m: see [storage.CountBy]
 //	histogram  filter, since, until, n
 //	services
 //	stats
@@ -53,7 +53,7 @@ const (
 func (c *control) line() []byte {
 	b, err := json.Marshal(c)
 	if err != nil {
-		panic("remote: " + err.Error()) // cannot happen: it has only numbers and strings
+		panic("remote: " + err.Error()) // cannot happen: c has only values that JSON can represent
 	}
 	return b
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A shelf is the plainest finder.
+// A shelf is a simple finder in memory.
 type shelf struct {
 	mu      sync.Mutex
 	records []logs.Record
 	changed chan struct{}
-	missed  error // what a follow says first
+	missed  error // the error that a follow yields first
 }
 
 func newShelf() *shelf { return &shelf{changed: make(chan struct{})} }
 
-// add keeps a record, with its number.
+// add numbers and keeps records.
 func (s *shelf) add(records ...logs.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

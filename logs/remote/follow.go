@@ -11,14 +11,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// The shortest and longest time that a follow waits before it connects again.
+// The shortest and the longest wait of a follow before it connects again.
 const (
 	shortestWait = 200 * time.Millisecond
 	longestWait  = 5 * time.Second
 )
 
-// Follow yields new records as the server stores them; see [storage.Finder]. When the connection breaks it connects again, for as long as
-// it takes, and continues after the last record of each service that it has received, so that it misses only records that the server has
+// Follow yields new records as the server stores them; see [storage.Finder]. When it loses the connection, it connects again, without a limit
+// of attempts, and continues after the last record of each service that it has received, so that it misses only records that the server has
 // deleted in the meantime. It ends with an error if the first connection fails or the server refuses the request, or with the cause of ctx.
 func (c *Client) Follow(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
@@ -52,7 +52,7 @@ type follow struct {
 	query  storage.Query
 	yield  func(logs.Record, error) bool
 	began  bool // whether it was connected once, so that After is complete
-	left   bool // whether the caller has stopped it
+	left   bool // whether the caller has stopped the loop
 }
 
 // once follows until the connection ends.

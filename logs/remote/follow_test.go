@@ -9,11 +9,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A follow that loses its connection again and again gets each record once, in the order of its service; also those of a
-// service that is new.
+// TestFollowMissesNothing: a follow that repeatedly loses its connection gets each record once, and those of a service in order, also those
+// of a new service.
 func TestFollowMissesNothing(t *testing.T) {
 	s := newShelf()
-	s.add(someRecords(10)...) // from before
+	s.add(someRecords(10)...) // before the follow begins
 	var lost atomic.Int32
 	client, server := serve(t, Handler(s, nil), Config{Lost: func(error) { lost.Add(1) }})
 	add := func(service string, n int) {
@@ -26,9 +26,9 @@ func TestFollowMissesNothing(t *testing.T) {
 	const rounds = 4
 	got := map[string][]uint64{}
 	round := 0
-	add("other", 1) // which does not match
+	add("other", 1) // does not match the query
 	q := query(t, "service!=other")
-	q.After = map[string]uint64{"api": 4} // so that there is a first one to tell that it follows
+	q.After = map[string]uint64{"api": 4} // so that a first record shows that the follow has begun
 	for r, err := range client.Follow(t.Context(), q) {
 		if err != nil {
 			t.Fatal(err)
@@ -59,11 +59,11 @@ func TestFollowMissesNothing(t *testing.T) {
 	}
 	for round := range rounds {
 		if n := got[fmt.Sprintf("new%d", round+1)]; len(n) != 2 || n[0] != 1 {
-			t.Errorf("of a new service it got the numbers %v", n)
+			t.Errorf("got the numbers %v of a new service, want 1 and 2", n)
 		}
 	}
 	if n := got["web"]; len(n) != 2*rounds || n[0] != 6 {
-		t.Errorf("of web it got the numbers %v", n)
+		t.Errorf("got the numbers %v of web, want two of each round, from 6 on", n)
 	}
 	if lost.Load() == 0 {
 		t.Error("the connection was never lost")
@@ -74,7 +74,7 @@ func TestFollowAfter(t *testing.T) {
 	s := newShelf()
 	s.add(someRecords(10)...)
 	client, _ := serve(t, Handler(s, nil), Config{})
-	q := storage.Query{After: map[string]uint64{"api": 2, "web": 99}} // which it has not that many of
+	q := storage.Query{After: map[string]uint64{"api": 2, "web": 99}} // web has fewer records
 	var got []uint64
 	for r, err := range client.Follow(t.Context(), q) {
 		if err != nil {
@@ -87,7 +87,7 @@ func TestFollowAfter(t *testing.T) {
 		}
 		if r.Service == "web" {
 			if r.Number != 6 {
-				t.Errorf("got number %d of web", r.Number)
+				t.Errorf("got number %d of web, want 6", r.Number)
 			}
 			break
 		}
@@ -97,7 +97,7 @@ func TestFollowAfter(t *testing.T) {
 	}
 }
 
-// What is missed is said, and the rest comes.
+// TestFollowSaysWhatItMisses: a follow reports missed records, and yields the rest.
 func TestFollowSaysWhatItMisses(t *testing.T) {
 	s := newShelf()
 	s.missed = errors.New("17 records came too fast")

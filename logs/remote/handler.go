@@ -16,11 +16,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// Bounds of concurrent requests, of which further ones are answered with 503, and of their parameters.
+// Bounds of requests.
 const (
-	maxSearches = 64
-	maxFollows  = 256
-	maxBuckets  = 2000
+	maxSearches = 64   // concurrent searches; further ones are answered with 503
+	maxFollows  = 256  // concurrent follows; further ones are answered with 503
+	maxBuckets  = 2000 // of a histogram
 )
 
 type handler struct {
@@ -29,12 +29,12 @@ type handler struct {
 	searches, follows *meanwhile.Semaphore
 }
 
-// Handler returns a handler of searches with a finder, below [Prefix]. It does not authenticate: the program that mounts it decides who
-// may search. It uses the ctx of its requests as a scope. The result of stats, which may be nil, is served as JSON. A nil finder means that
-// the server stores no records: searches get an error that says so.
+// Handler returns a handler that serves searches of a finder, below [Prefix]. It does not authenticate: the program that mounts it decides
+// who may search. It opens a scope in the ctx of each request. The result of stats, which may be nil, is served as JSON. A nil finder
+// means that the server stores no records: searches are answered with an error.
 //
-// At most 64 searches and 256 follows run at once. The connection of a client that reads nothing for ten minutes, or for one minute of a
-// follow, is closed.
+// At most 64 searches and 256 follows run concurrently; further ones are answered with 503. The connection of a client that reads nothing for
+// ten minutes, or for one minute of a follow, is closed.
 func Handler(finder storage.Finder, stats func() any) http.Handler {
 	h := &handler{finder, stats, meanwhile.NewSemaphore(maxSearches), meanwhile.NewSemaphore(maxFollows)}
 	mux := http.NewServeMux()
@@ -71,7 +71,7 @@ func (h *handler) find(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// count answers with a line of counts, after heartbeats while it counts.
+// count responds with a line of counts, and with heartbeats before it while it counts.
 func (h *handler) count(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
 	q, err := decode(v)
@@ -130,7 +130,7 @@ func (h *handler) follow(w http.ResponseWriter, r *http.Request) {
 }
 
 // followFrom follows after the newest record of each service, or after the numbers of the query. A client that resumes gets all records of
-// services that it does not name: it begins again if such a service was added meanwhile.
+// the services that it does not name, so followFrom starts again if such a service was added in the meantime.
 func (h *handler) followFrom(ctx context.Context, q storage.Query, resume bool) (meanwhile.Stream[logs.Record], map[string]uint64, error) {
 	given := q.After
 	for {
@@ -149,7 +149,7 @@ func (h *handler) followFrom(ctx context.Context, q storage.Query, resume bool) 
 	}
 }
 
-// startNumbers returns the numbers after which a follow begins.
+// startNumbers returns the number of each service after which a follow begins.
 func (h *handler) startNumbers(ctx context.Context, filter filter.Filter, given map[string]uint64, resume bool) (map[string]uint64, error) {
 	services, err := h.finder.Services(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func (h *handler) startNumbers(ctx context.Context, filter filter.Filter, given 
 		if !ok && !resume {
 			number = s.Last
 		}
-		after[s.Service] = min(number, s.Last) // the numbers of another store may be lower
+		after[s.Service] = min(number, s.Last) // the client may have the numbers of another store, which may be higher
 	}
 	return after, nil
 }
@@ -212,7 +212,7 @@ func (h *handler) serveStats(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, func(context.Context) (any, error) { return h.stats(), nil })
 }
 
-// enter acquires a slot for a request. It returns false if it has answered with an error: the request is invalid, or there are too many.
+// enter acquires a slot for a request. It returns false after it has written an error response: the request is invalid, or there are too many.
 func enter(w http.ResponseWriter, wrong error, places *meanwhile.Semaphore) bool {
 	if wrong != nil {
 		problem.Write(w, http.StatusBadRequest, wrong.Error(), nil)
@@ -226,7 +226,7 @@ func enter(w http.ResponseWriter, wrong error, places *meanwhile.Semaphore) bool
 	return false
 }
 
-// answer writes what fn returns as JSON.
+// answer writes the value that fn returns as JSON.
 func answer(w http.ResponseWriter, r *http.Request, fn func(ctx context.Context) (any, error)) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(searchPatience))
 	var body []byte
@@ -248,7 +248,7 @@ func answer(w http.ResponseWriter, r *http.Request, fn func(ctx context.Context)
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// said returns the text of an error for clients: that of a panic without its stack trace.
+// said returns the text of an error for clients, without the value and the stack trace of a panic.
 func said(err error) string {
 	if _, ok := errors.AsType[*meanwhile.PanicError](err); ok {
 		return "the server failed: its log says how"

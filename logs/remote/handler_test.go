@@ -51,7 +51,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// A waiting finder finds after a while, or fails.
+// A waiting finder finds one record, waits, and then fails or panics.
 type waiting struct {
 	*shelf
 	wait time.Duration
@@ -85,7 +85,7 @@ func TestStreamTellsHowItEnds(t *testing.T) {
 	})
 }
 
-// Too many searches at once are refused, and room is there again when they have ended.
+// TestSearchesAreBounded: too many concurrent searches are refused, and further ones are accepted when these have ended.
 func TestSearchesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := Handler(&waiting{newShelf(), time.Minute, errors.New("no more")}, nil)
@@ -100,7 +100,7 @@ func TestSearchesAreBounded(t *testing.T) {
 			}
 			synctest.Wait()
 			if w := get(t, h, "/logs/find"); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-				t.Errorf("got %d of one too many", w.Code)
+				t.Errorf("got %d for one search too many", w.Code)
 			}
 			return nil
 		})
@@ -108,7 +108,7 @@ func TestSearchesAreBounded(t *testing.T) {
 			t.Error(err)
 		}
 		if w := get(t, h, "/logs/find"); w.Code != http.StatusOK {
-			t.Errorf("got %d when they have ended", w.Code)
+			t.Errorf("got %d when the other searches have ended", w.Code)
 		}
 	})
 }

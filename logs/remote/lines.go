@@ -13,14 +13,14 @@ import (
 
 const (
 	searchPatience = 10 * time.Minute // for a client that reads nothing, such as a pager
-	followPatience = time.Minute      // the same of a follow, which the client resumes later
+	followPatience = time.Minute      // the same for a follow, which the client resumes later
 	flushEach      = 100 * time.Millisecond
 	aliveEach      = 10 * time.Second // the time between heartbeats
-	fullBuffer     = 32 << 10
+	fullBuffer     = 32 << 10         // bytes from which on the buffer is flushed
 )
 
-// lines writes a response that is a stream. A record is sent at once if none was sent for a while; otherwise several are sent together, so
-// that single records arrive without delay and many records in few writes.
+// lines writes a response that is a stream. A record is sent immediately if nothing was sent for a while; otherwise several are sent together.
+// So single records arrive without delay, and many records need few writes.
 type lines struct {
 	w        http.ResponseWriter
 	patience time.Duration
@@ -33,7 +33,7 @@ type lines struct {
 	err     error
 }
 
-// serveLines responds with the lines that fn writes, and with the end or the error at last.
+// serveLines responds with the lines that fn writes, and with a last line that has the end or the error.
 func serveLines(w http.ResponseWriter, r *http.Request, patience time.Duration, fn func(ctx context.Context, l *lines) error) {
 	header := w.Header()
 	header.Set("Content-Type", "application/x-ndjson")
@@ -82,7 +82,7 @@ func (l *lines) written() error {
 	return l.err
 }
 
-// tick sends the lines that wait, or a heartbeat.
+// tick sends the buffered lines, or a heartbeat.
 func (l *lines) tick(context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +101,7 @@ func (l *lines) flush() error {
 	}
 	control := http.NewResponseController(l.w)
 	err := control.SetWriteDeadline(time.Now().Add(l.patience))
-	if errors.Is(err, http.ErrNotSupported) { // such as that of a test
+	if errors.Is(err, http.ErrNotSupported) { // such as a recorder of a test
 		err = nil
 	}
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// encode writes a query as the parameters of a URL.
+// encode returns a query as the parameters of a URL.
 func encode(q storage.Query) url.Values {
 	v := url.Values{}
 	if text := q.Filter.String(); text != "" {
@@ -33,7 +33,7 @@ func encode(q storage.Query) url.Values {
 	if q.After != nil {
 		after, err := json.Marshal(q.After)
 		if err != nil {
-			panic("remote: " + err.Error()) // cannot happen: it has only strings and numbers
+			panic("remote: " + err.Error()) // cannot happen: q.After has only strings and numbers
 		}
 		v.Set("after", string(after))
 	}

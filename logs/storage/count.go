@@ -15,41 +15,41 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
-// Counts reports how many records have which values, see [CountBy].
+// Counts has the numbers of records by the values of their keys; see [CountBy].
 type Counts struct {
 	By      []string      `json:"by"`             // the keys
 	Every   time.Duration `json:"every,omitzero"` // the length of an interval, in nanoseconds
-	Since   time.Time     `json:"since,omitzero"` // when the first interval begins
-	Records int64         `json:"records"`        // that match
+	Since   time.Time     `json:"since,omitzero"` // the start of the first interval
+	Records int64         `json:"records"`        // the number of records that match
 	Groups  []Group       `json:"groups"`         // the largest first
-	Others  int64         `json:"others"`         // records of further groups
+	Others  int64         `json:"others"`         // the number of records in further groups
 }
 
-// A Group is the records that have the same values.
+// A Group counts the records that have the same values.
 type Group struct {
-	Values []string `json:"values"` // of the keys; "" if a record has none
+	Values []string `json:"values"` // of the keys; "" for a key that the records do not have
 	Count  int64    `json:"count"`
 	Parts  []int64  `json:"parts,omitempty"` // counts by interval, from Counts.Since on
 }
 
-// What bounds counts.
+// Bounds of counts.
 const (
-	mostGroups   = 10_000   // that are counted apart
-	mostCounted  = 32 << 20 // bytes of these
+	mostGroups   = 10_000   // groups that are counted separately
+	mostCounted  = 32 << 20 // bytes of these groups in memory
 	mostReturned = 1_000    // groups that are returned
-	mostAnswer   = 4 << 20  // bytes of these as JSON, which is a line of an answer
-	mostParts    = 1_000    // of the time
-	mostValue    = 200      // bytes of a value; what is longer is cut
+	mostAnswer   = 4 << 20  // bytes of these groups as JSON, which is one line of a response
+	mostParts    = 1_000    // intervals
+	mostValue    = 200      // bytes of a value; a longer one is truncated
 )
 
 // ErrCounts is the error of [CountBy] for counts that it does not support.
 var ErrCounts = errors.New("these counts cannot be made")
 
-// CountBy counts the records that match by the values of keys, which are those of filters: service, level, message, task, job, and
-// those of attributes. With every, which may be 0, it also counts by intervals of that length, at most a thousand. It returns the thousand
-// largest groups, as far as they fit into 4 MiB of JSON, and tracks ten thousand, as far as they fit into 32 MiB, which is some 4,000 with
-// every: records of later groups are counted as others. Values of more than 200 bytes are cut, and end with "…". The limit of the query is
-// ignored. CountBy reads all records that match.
+// CountBy counts the records that match a query by the values of keys. These are the keys of filters: service, level, message, task, job, and
+// the keys of attributes. If every is not zero, it also counts by intervals of that length, at most a thousand. It returns the thousand
+// largest groups, as far as they fit into 4 MiB of JSON. It tracks ten thousand groups, as far as they fit into 32 MiB, which with every is
+// about 4,000; the records of groups that appear later count as others. A value of more than 200 bytes is truncated, and ends with "…". Limit
+// and Newest of the query are ignored. CountBy reads all records that match.
 func CountBy(ctx context.Context, f Finder, q Query, by []string, every time.Duration) (*Counts, error) {
 	if err := CheckCounts(by, every); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func CountBy(ctx context.Context, f Finder, q Query, by []string, every time.Dur
 	return c.finish(), nil
 }
 
-// CheckCounts returns the error, an [ErrCounts], with which [CountBy] refuses keys and intervals before it reads a record.
+// CheckCounts returns an error that wraps [ErrCounts] if [CountBy] does not support the keys or the interval.
 func CheckCounts(by []string, every time.Duration) error {
 	if every < 0 || len(by) > 10 {
 		return fmt.Errorf("%w: count by up to ten keys, in parts of a positive time", ErrCounts)
@@ -85,14 +85,14 @@ func CheckCounts(by []string, every time.Duration) error {
 	return nil
 }
 
-// A counter counts records. They come by their times, but for the exception of [Finder]: those that are earlier than the first are counted
-// in the first part.
+// A counter counts records. They arrive sorted by time, except in the case that [Finder] describes: records that are earlier than the first
+// one are counted in the first interval.
 type counter struct {
 	counts *Counts
 	groups map[string]*Group
 	size   int    // of groups, in bytes
-	key    []byte // of the group of a record: its values, each behind a byte with its length
-	parts  int    // of the time, up to the newest record
+	key    []byte // of the group of a record: its values, each after a byte with its length
+	parts  int    // the number of intervals up to the newest record
 }
 
 func (c *counter) add(v *logs.View) error {
@@ -116,7 +116,7 @@ func (c *counter) add(v *logs.View) error {
 	return nil
 }
 
-// partOf returns the part of the time that a record is in.
+// partOf returns the index of the interval of a record.
 func (c *counter) partOf(v *logs.View) (int, error) {
 	every := c.counts.Every
 	if every == 0 {
@@ -135,7 +135,7 @@ func (c *counter) partOf(v *logs.View) (int, error) {
 	return n, nil
 }
 
-// group returns the group of a record, nil for one too many.
+// group returns the group of a record, or nil if that would be one too many.
 func (c *counter) group(v *logs.View) *Group {
 	c.key = c.key[:0]
 	for _, key := range c.counts.By {
@@ -164,7 +164,7 @@ func (c *counter) group(v *logs.View) *Group {
 	return g
 }
 
-// appendValue appends the value of a record to the key of its group.
+// appendValue appends the value that a record has for a key to c.key.
 func (c *counter) appendValue(v *logs.View, key string) {
 	at := len(c.key)
 	c.key = filter.AppendValue(append(c.key, 0), v, key)
@@ -174,7 +174,7 @@ func (c *counter) appendValue(v *logs.View, key string) {
 	c.key[at] = byte(len(c.key) - at - 1)
 }
 
-// finish puts the groups in order.
+// finish sorts the groups, and counts those that do not fit as others.
 func (c *counter) finish() *Counts {
 	all := slices.SortedFunc(maps.Values(c.groups), func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), slices.Compare(a.Values, b.Values))
@@ -187,7 +187,7 @@ func (c *counter) finish() *Counts {
 			if c.counts.Every > 0 {
 				g.Parts = append(g.Parts, make([]int64, c.parts-len(g.Parts))...)
 			}
-			text, _ := json.Marshal(g) // it is numbers and texts
+			text, _ := json.Marshal(g) // never fails: a group has only numbers and texts
 			size += len(text)
 			full = size > mostAnswer
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A foundRecords finder finds its records by their times.
+// A foundRecords finder finds its records sorted by time.
 type foundRecords struct {
 	storage.Finder
 	all []logs.Record
@@ -87,7 +87,7 @@ func TestCountBy(t *testing.T) {
 	}
 }
 
-// Groups are bounded, and none of their records is missing.
+// TestCountByIsBounded: the number of groups is bounded, and all records are counted.
 func TestCountByIsBounded(t *testing.T) {
 	const n = 12_000
 	var f foundRecords
@@ -100,7 +100,7 @@ func TestCountByIsBounded(t *testing.T) {
 	}
 }
 
-// An unsortedRecords finder finds its records in the order in which it has them, as a store does whose records overlap much.
+// An unsortedRecords finder finds its records in the order of the slice, as a store may do if many records were appended out of order.
 type unsortedRecords struct {
 	storage.Finder
 	all []logs.Record
@@ -110,7 +110,8 @@ func (f unsortedRecords) Find(context.Context, storage.Query) meanwhile.Stream[l
 	return meanwhile.From(slices.Values(f.all))
 }
 
-// Records that come out of order are counted as well. What is before the first one is in the first part.
+// TestCountByOutOfOrder: records are counted even if they are found out of order. Those that are earlier than the first one are in the first
+// interval.
 func TestCountByOutOfOrder(t *testing.T) {
 	var f unsortedRecords
 	for _, minute := range []int64{10, 14, 3, 11} {
@@ -123,7 +124,7 @@ func TestCountByOutOfOrder(t *testing.T) {
 	}
 }
 
-// Long values are cut, and those with a NUL in them are not taken for others.
+// TestCountByValues: long values are truncated, and values with a NUL are told apart.
 func TestCountByValues(t *testing.T) {
 	f := foundRecords{all: []logs.Record{
 		{Message: "a\x00", Task: "b"}, {Message: "a", Task: "\x00b"}, {Message: "x" + strings.Repeat("é", 1000)}, {Message: "x" + strings.Repeat("é", 2000)},
@@ -142,7 +143,8 @@ func TestCountByValues(t *testing.T) {
 	}
 }
 
-// The groups that are returned fit into a line of the protocol, whatever their values are, and the rest is others.
+// TestCountByIsOneLine: the returned groups fit into a line of the protocol of package remote, whatever their values are, and the records of
+// the other groups are counted as others.
 func TestCountByIsOneLine(t *testing.T) {
 	const n = 1000
 	var f foundRecords

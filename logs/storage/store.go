@@ -9,35 +9,35 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
-// A Finder finds records. A [Store] is one, and so is the client of a server. Methods may be called concurrently.
+// A Finder searches records. A [Store] is one, and so is the client of a server. Methods may be called concurrently.
 type Finder interface {
-	// Find yields the records that match by their times; those of one time by service, and of one service by their
-	// numbers. Where very much overlaps that came in another order, a store may yield records out of order: package segment does beyond
-	// 64 MiB of them. It ends after Limit records, or with the first error. Records that arrive meanwhile are not yielded.
+	// Find yields the records that match, sorted by time, then by service, then by number. If many records were appended in another order
+	// than that of their times, a store may yield some out of order: package segment does beyond 64 MiB of overlapping records. Find ends
+	// after Limit records, or with the first error. Records that arrive while it runs are not yielded.
 	Find(ctx context.Context, q Query) meanwhile.Stream[logs.Record]
 
-	// Follow yields matching records that arrive from now on, in the order of arrival, until ctx is canceled. A reader that is
-	// too slow gets an error that says how many it misses, and then the rest.
+	// Follow yields the matching records that arrive after the call, in the order of arrival, until ctx is canceled. A reader that is
+	// too slow gets an error with the number of records that it misses, and then the remaining records.
 	Follow(ctx context.Context, q Query) meanwhile.Stream[logs.Record]
 
-	// Histogram counts the records that match, in n equal intervals from q.Since to q.Until and by level. It may stop early, at
-	// the bound of what it reads, and reports so.
+	// Histogram counts the records that match, by level, in n equal intervals from q.Since to q.Until. It may stop early, when it has
+	// read as much as its store allows; then Partial is set.
 	Histogram(ctx context.Context, q Query, n int) (Histogram, error)
 
-	// Services returns what is kept, by service, sorted by name.
+	// Services returns the statistics of all services, sorted by name.
 	Services(ctx context.Context) ([]ServiceStats, error)
 }
 
 // A Query selects records.
 type Query struct {
-	Filter filter.Filter // which; the zero Filter matches all
-	Since  time.Time     // not before; zero: from the oldest on
-	Until  time.Time     // before; zero: up to the newest
-	Limit  int           // at most so many, the newest ones; zero: all
-	Newest bool          // the newest first, instead of the oldest
+	Filter filter.Filter // the zero Filter matches all records
+	Since  time.Time     // the earliest time of records; zero: from the oldest on
+	Until  time.Time     // the end, which is excluded; zero: up to the newest
+	Limit  int           // the maximum number of records, which are the newest ones; zero: all
+	Newest bool          // the newest record first, instead of the oldest
 
-	// After makes Follow begin earlier: with the stored records of these services that have higher numbers. A reader that lost
-	// its connection continues this way where it was.
+	// After makes Follow begin earlier: with the stored records of these services that have higher numbers. So a reader that has lost its
+	// connection can continue after the last record that it has received.
 	After map[string]uint64
 }
 
@@ -46,47 +46,47 @@ type Histogram struct {
 	Since   time.Time `json:"since"`
 	Until   time.Time `json:"until"`
 	Buckets []Bucket  `json:"buckets"`
-	Partial bool      `json:"partial"` // more records match than were counted
+	Partial bool      `json:"partial"` // whether more records match than were counted
 }
 
 // A Bucket counts the records of one time interval.
 type Bucket struct {
 	Begin time.Time `json:"begin"`
-	Debug int64     `json:"debug"` // of this level, or between it and the next
+	Debug int64     `json:"debug"` // records of this level, or of one between it and the next
 	Info  int64     `json:"info"`
 	Warn  int64     `json:"warn"`
 	Error int64     `json:"error"`
 }
 
-// ServiceStats describes what is kept of one service.
+// ServiceStats has statistics of the stored records of one service.
 type ServiceStats struct {
 	Service  string    `json:"service"`
-	Records  int64     `json:"records"` // that are kept
+	Records  int64     `json:"records"` // the number of stored records
 	Bytes    int64     `json:"bytes"`   // on disk
-	Raw      int64     `json:"raw"`     // of their encoding
+	Raw      int64     `json:"raw"`     // bytes of their encoding, without compression
 	First    uint64    `json:"first"`
 	Last     uint64    `json:"last"`
 	Oldest   time.Time `json:"oldest,omitzero"`
 	Newest   time.Time `json:"newest,omitzero"`
 	Segments int       `json:"segments"`
 	Damaged  int64     `json:"damaged"` // bytes that could not be read and were skipped
-	Pruned   int64     `json:"pruned"`  // records that retention has deleted
+	Pruned   int64     `json:"pruned"`  // the number of records that retention has deleted
 }
 
-// A Store keeps records. Methods may be called concurrently, and return when ctx is canceled, with its cause.
+// A Store stores records. Methods may be called concurrently, and return the cause of ctx when it is canceled.
 //
-// The records of a service are numbered from 1 on without gaps, in the order in which they were stored. Pruning removes the
-// lowest numbers. A service whose records were all pruned may be forgotten, and its numbers then begin anew.
+// The records of a service are numbered from 1 on without gaps, in the order in which they were stored. Pruning deletes the records with the
+// lowest numbers. A service whose records were all pruned may be forgotten; then its numbers start again from 1.
 type Store interface {
 	Finder
 
-	// Append stores batches, in order. When it returns, they are as safe as the store's sync policy says; by default on disk. It
+	// Append stores batches, in order. When it returns, they are as durable as the store's sync policy defines, by default on disk. It
 	// skips records of a client that it already has: those whose numbers are not above [Store.Last]. Callers must not pass
-	// batches of more than [logs.MaxBatch] bytes or services that [logs.CheckService] refuses. The data of a batch may be changed
+	// batches of more than [logs.MaxBatch] bytes, or services that [logs.CheckService] refuses. The data of a batch may be changed
 	// after Append has returned.
 	Append(ctx context.Context, batches ...*logs.Batch) error
 
-	// Last returns the highest number among the records of a client that Append has returned for, even if they have been pruned
+	// Last returns the highest number among the records of a client for which Append has returned, even if they were pruned
 	// since; zero for an unknown client. A client that has sent nothing for 30 days is forgotten.
 	Last(ctx context.Context, client logs.Client) (uint64, error)
 
@@ -94,12 +94,12 @@ type Store interface {
 	// record if that has a higher number.
 	Read(ctx context.Context, service string, from uint64) meanwhile.Stream[logs.Record]
 
-	// Appended returns a channel that is closed when something has been appended after the call.
+	// Appended returns a channel that is closed when records are appended after the call.
 	Appended() <-chan struct{}
 
 	// Sync returns when everything that was appended is on disk, whatever the sync policy.
 	Sync(ctx context.Context) error
 
-	// Close syncs and closes the files. Later calls return ErrClosed.
+	// Close syncs and closes the files. Later calls return [logs.ErrClosed].
 	Close() error
 }
