@@ -145,7 +145,7 @@ func (s *Sender) introduce(conn net.Conn, in *logwire.Reader, id Client) (w logw
 	}
 	f, err := in.Next(nil)
 	if errors.Is(err, logwire.ErrSize) || errors.Is(err, logwire.ErrChecksum) { // another protocol, such as HTTP
-		return w, fmt.Errorf("what answers there does not speak the protocol of logs, whose port is mostly %s: %w", DefaultPort, err)
+		return w, fmt.Errorf("the server there does not speak the protocol of logs, whose default port is %s: %w", DefaultPort, err)
 	}
 	if err != nil {
 		return w, fmt.Errorf("wait for the welcome: %w", err)

@@ -287,7 +287,7 @@ func (s *Sender) Close(ctx context.Context) error {
 	defer close(s.closeDone)
 	s.unregister()
 	_ = s.awaitSettled(ctx, n, func() bool { return s.spool != nil && !s.online && s.trouble != nil })
-	s.takeOverAtStart(ctx)
+	s.waitForTakeover(ctx)
 	s.reportAll(ctx)
 	s.cancel(ErrClosed)
 	<-s.over

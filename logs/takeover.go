@@ -49,9 +49,9 @@ func (s *Sender) takingOver(ctx context.Context) error {
 	}
 }
 
-// takeOverAtStart waits until takingOver has tried once to send the spools of dead processes, or the server is unreachable. Without the wait,
+// waitForTakeover waits until takingOver has tried once to send the spools of dead processes, or the server is unreachable. Without the wait,
 // none of many short-lived programs would ever send them.
-func (s *Sender) takeOverAtStart(ctx context.Context) {
+func (s *Sender) waitForTakeover(ctx context.Context) {
 	if s.spool == nil {
 		return
 	}

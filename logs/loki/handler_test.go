@@ -95,7 +95,7 @@ func TestHandler(t *testing.T) {
 
 		"a word as time":   {body: []byte(`{"streams":[{"stream":{},"values":[["1","a"],["now","b"]]}]}`), head: []string{"Content-Type", "application/json"}, status: 400, want: []string{"1 INFO loki a"}, answer: `malformed: the timestamp "now" is no number of nanoseconds, after 1 entries`},
 		"half of JSON":     {body: []byte(two[:80]), head: []string{"Content-Type", "application/json"}, status: 400, answer: "malformed: unexpected EOF, after 0 entries"},
-		"a number as line": {body: []byte(`{"streams":[{"stream":{},"values":[["1",{}]]}]}`), head: []string{"Content-Type", "application/json"}, status: 400, answer: "a text was to come at byte"},
+		"a number as line": {body: []byte(`{"streams":[{"stream":{},"values":[["1",{}]]}]}`), head: []string{"Content-Type", "application/json"}, status: 400, answer: "expected a text at byte"},
 		"an old request":   {body: []byte(`{"streams":[{"labels":"{a=\"b\"}","entries":[{"ts":"2026-11-23T10:00:00Z","line":"a"}]}]}`), head: []string{"Content-Type", "application/json"}, status: 400, answer: "a stream has no values"},
 		"no snappy":        {body: []byte("\xff\xff\xff\xff\xff"), status: 400, answer: "no snappy"},
 		"no protobuf":      {body: snappy.Encode(nil, []byte("\xff")), status: 400, answer: "no protobuf"},

@@ -88,7 +88,7 @@ func (r *reader) delim(want json.Delim) error {
 		return malformed("%v", err)
 	}
 	if got != want {
-		return malformed("%s was to come at byte %d", want, r.InputOffset())
+		return malformed("expected %s at byte %d", want, r.InputOffset())
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (r *reader) text() (string, error) {
 	case bool:
 		return strconv.FormatBool(x), nil
 	}
-	return "", malformed("a text was to come at byte %d", r.InputOffset())
+	return "", malformed("expected a text at byte %d", r.InputOffset())
 }
 
 // skip reads a value and ignores it.

@@ -52,11 +52,11 @@ func NewClient(address string, c Config) (*Client, error) {
 	u, err := url.Parse(full)
 	switch {
 	case strings.Contains(address, "@"): // first, since special characters in a password may make url.Parse fail
-		return nil, errors.New("the address of a server of logs has a user or a password in it: give a token")
+		return nil, errors.New("the address of a log server has a user or a password in it: give a token")
 	case err != nil:
-		return nil, fmt.Errorf("%.80q is no address of a server of logs: give http://host:port", address)
+		return nil, fmt.Errorf("%.80q is not an address of a log server: give http://host:port", address)
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.RawQuery != "", u.Fragment != "":
-		return nil, fmt.Errorf("%.80q is no address of a server of logs: give http://host:port or https://host", address)
+		return nil, fmt.Errorf("%.80q is not an address of a log server: give http://host:port or https://host", address)
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = 30 * time.Second
@@ -262,7 +262,7 @@ func parseLine(text []byte) (l line, err error) {
 		return l, errors.New(l.Error)
 	}
 	if err != nil {
-		err = fmt.Errorf("the answer is not that of a server of logs: %w", err)
+		err = fmt.Errorf("the answer is not that of a log server: %w", err)
 	}
 	return l, err
 }
@@ -334,7 +334,7 @@ func refused(response *http.Response, body io.Reader) error {
 	}
 	err := &refusal{response.StatusCode, fmt.Sprintf("%s (%d)", said.Detail, response.StatusCode)}
 	if response.StatusCode == http.StatusUnauthorized {
-		err.text = "the server wants a token, or another one (401)"
+		err.text = "the server requires a token, or a different one (401)"
 	}
 	return err
 }

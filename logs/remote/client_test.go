@@ -138,10 +138,10 @@ func TestBrokenAnswers(t *testing.T) {
 	record := `{"time":"2026-05-04T00:00:00Z","level":"INFO","service":"api","message":"m"}` + "\n"
 	tests := map[string]struct{ answer, want string }{
 		"cut":           {record, "the answer was cut"},
-		"cut in a line": {record + `{"time":"2026`, "not that of a server of logs"},
+		"cut in a line": {record + `{"time":"2026`, "not that of a log server"},
 		"counted":       {record + `{"end":{"records":2}}` + "\n", "makes no sense"},
 		"said":          {record + `{"error":"the disk is gone"}` + "\n", "the disk is gone"},
-		"another":       {record + "<html>\n", "not that of a server of logs"},
+		"another":       {record + "<html>\n", "not that of a log server"},
 		"too long":      {record + strings.Repeat("x", maxLine+1), "token too long"},
 	}
 	for name, test := range tests {
@@ -175,7 +175,7 @@ func TestRefusals(t *testing.T) {
 			Handler(newShelf(), nil).ServeHTTP(w, r)
 		}
 	}), Config{Token: "secret"})
-	for _, want := range []string{"wants a token", "Found (302)", "nothing serves logs there", "no statistics"} {
+	for _, want := range []string{"requires a token", "Found (302)", "nothing serves logs there", "no statistics"} {
 		if _, err := client.Stats(t.Context()); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), server.URL) {
 			t.Errorf("got %v, want %s", err, want)
 		}

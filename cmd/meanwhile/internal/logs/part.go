@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A Part is a server of logs inside of another program. It is never replaced while that runs.
+// A Part is a log server inside another program. It is never replaced while that program runs.
 type Part struct {
 	plan  *plan
 	store storage.Store
@@ -36,17 +36,17 @@ func NewPart(folder, file string, logger *slog.Logger, streams probe.Streams) (*
 		args = append(args, "--config="+file)
 	}
 	if _, err := parser.Parse(args); err != nil {
-		return nil, fmt.Errorf("the server of logs: %w", err)
+		return nil, fmt.Errorf("the log server: %w", err)
 	}
 	if c.PIDFile != "" {
-		return nil, errors.New("the server of logs: --pid-file: it has no process of its own here")
+		return nil, errors.New("the log server: --pid-file: it has no process of its own here")
 	}
 	if c.AllowPrivate || c.WebhookKeyFile != "" {
-		return nil, errors.New("the server of logs: --allow-private and --webhook-key-file: webhooks of alerts are jobs here; give them to meanwhile serve")
+		return nil, errors.New("the log server: --allow-private and --webhook-key-file: webhooks of alerts are jobs here; give them to meanwhile serve")
 	}
 	p, err := c.plan(logger, streams)
 	if err != nil {
-		return nil, fmt.Errorf("the server of logs: %w", err)
+		return nil, fmt.Errorf("the log server: %w", err)
 	}
 	return &Part{plan: p}, nil
 }
