@@ -8,58 +8,58 @@ import (
 )
 
 const (
-	growthEnd     = 1.05 // rise of the median time of an item with which the limit does not grow any more
-	tolerance     = 1.1  // and the one beyond which it is lowered
-	quietItems    = 100  // items that have to succeed before a limit that met a refusal is tried again
-	minWindow     = 12   // items of a window at least
+	growthEnd     = 1.05 // the limit grows while the median time of an item is at most this many times the time without a queue
+	tolerance     = 1.1  // the limit is lowered when the median time is more than this many times as long
+	quietItems    = 100  // items that must succeed after a refusal before the limit exceeds what was refused
+	minWindow     = 12   // smallest window, in items
 	startWindow   = 8    // the same while the limit doubles
-	probeWindow   = 24   // and while the time without a queue is measured
-	largestWindow = 512  // items of a window at most
+	probeWindow   = 24   // the same while the time without a queue is measured
+	largestWindow = 512  // largest window determined by the limit, in items
 	probeWindows  = 50   // windows from the first sign of a queue to a measurement of the time without one
-	firstProbe    = 5    // the same for the first queue, since what was measured while the limit doubled is rough
-	patience      = 3    // times the usual time of an item; who takes longer is slower than the median
+	firstProbe    = 5    // the same for the first queue, since the time measured while the limit doubled is rough
+	patience      = 3    // a window does not wait for its last items if they take more than this many times the usual time
 )
 
 // An adapter computes an adaptive limit. Its Limiter's mutex guards it.
 //
-// Refusals act at once: the place of an item that was refused is taken away, so that the limit becomes the number of items
-// that the server accepted. Latency acts at the end of each window: a window is about as many items as the limit allows,
-// the first that begin after the limit was changed. Those from before have met another queue; and the first that end are no
-// fair sample, since they are the quick ones.
+// A refusal takes effect immediately: the limit is lowered by the place of the refused item, so that it becomes the number
+// of items that the server accepted. Latency takes effect at the end of each window. A window consists of about as many
+// items as the limit allows, the first that start after the limit was changed: items that started earlier met another queue,
+// and the first items to end would not be a fair sample, since they are the fast ones.
 type adapter struct {
 	min, max, limit float64
 	running         int
-	step            float64 // what the limit grows by next, if it can; infinite until it meets a queue or a refusal
+	step            float64 // by how much the limit grows next; infinite until the first queue or refusal
 
-	wall  float64 // the number at once that was refused last; 0 is unknown
+	wall  float64 // the concurrency that was refused last; 0 if unknown
 	quiet int     // items that succeeded since the last refusal
-	cut   int     // the first window after the present overload began
-	floor float64 // what that may lower the limit to: half
+	cut   int     // number of the first window after the current overload began
+	floor float64 // the lowest limit that this overload may cause: half of the limit at its start
 
-	window  int             // its number
-	size    int             // how many items it has
-	begun   int             // of them
-	open    int             // of them, those that have not ended
-	last    time.Time       // when the last of them began
-	peak    int             // of running
-	refused bool            // an item was
-	times   []time.Duration // of those that succeeded
-	usual   time.Duration   // the median of the window before
+	window  int             // number of the current window
+	size    int             // how many items it consists of
+	begun   int             // how many of them have started
+	open    int             // how many of those that started have not ended
+	last    time.Time       // when the last of them started
+	peak    int             // highest value of running during the window
+	refused bool            // whether an item was refused
+	times   []time.Duration // of the items of the window that succeeded
+	usual   time.Duration   // the median of the previous window
 
-	base    time.Duration // what an item takes without a queue; 0 is unknown
-	probeIn int           // windows until base is measured again; 0 is none planned
+	base    time.Duration // time of an item without a queue; 0 if unknown
+	probeIn int           // windows until base is measured again; 0 if that is not planned
 	probing bool          // the limit is halved, to measure base
-	resume  float64       // the limit after that
+	resume  float64       // the limit to restore after that
 
-	queued     float64       // the limit when items began to take longer; 0 when they do not
-	queuedTime time.Duration // what they took then
+	queued     float64       // the limit at which items began to take longer; 0 while they do not
+	queuedTime time.Duration // the median time of an item at that limit
 }
 
-// A start is what an adapter remembers of an item that runs.
+// A start is what an adapter records when an item starts.
 type start struct {
 	at     time.Time
 	window int
-	member bool // of that window
+	member bool // whether the item is one of that window
 }
 
 func newAdapter(min, max float64) *adapter {
@@ -86,7 +86,7 @@ func (a *adapter) startItem() start {
 	return s
 }
 
-// end takes in an item, which succeeded, was refused by the server, or failed otherwise, and returns the limit.
+// end records that an item succeeded, was refused by the server, or failed otherwise, and returns the limit.
 func (a *adapter) end(s start, took time.Duration, succeeded, refused bool) int64 {
 	a.running--
 	member := s.member && s.window == a.window
@@ -109,7 +109,7 @@ func (a *adapter) end(s start, took time.Duration, succeeded, refused bool) int6
 	return int64(a.limit)
 }
 
-// complete reports whether the items of the window have ended, or those that have not are few and slower than the median.
+// complete reports whether all items of the window have ended, or the few that have not are slower than the median.
 func (a *adapter) complete() bool {
 	if a.begun < a.size {
 		return false
@@ -117,7 +117,7 @@ func (a *adapter) complete() bool {
 	return a.open == 0 || a.open <= a.size/4 && a.usual > 0 && time.Since(a.last) > patience*a.usual
 }
 
-// next begins a window.
+// next starts a window.
 func (a *adapter) next() {
 	least := minWindow
 	switch {
@@ -131,7 +131,7 @@ func (a *adapter) next() {
 	a.begun, a.open, a.peak, a.refused, a.times = 0, 0, a.running, false, a.times[:0]
 }
 
-// move changes the limit. What began before does not count for it.
+// move changes the limit. If its whole number changes, a new window starts, which ignores items that started earlier.
 func (a *adapter) move(limit float64) {
 	limit = math.Max(a.min, math.Min(a.max, limit))
 	changed := int(limit) != int(a.limit)
@@ -141,8 +141,9 @@ func (a *adapter) move(limit float64) {
 	}
 }
 
-// refuse takes away the place of an item that was refused, unless the limit was lowered below that already. All that are
-// refused of those that began before the first of them came back are one overload, which halves the limit at most.
+// refuse lowers the limit by the place of a refused item, unless as many items as the limit allows still run: then it was
+// already lowered. Refusals of items that started before the first refusal was returned are one overload, which lowers the
+// limit to half at most.
 func (a *adapter) refuse(s start) {
 	overload := s.window >= a.cut
 	if overload {
@@ -162,10 +163,10 @@ func (a *adapter) refuse(s start) {
 
 // adjust sets the limit at the end of a window.
 func (a *adapter) adjust() {
-	// Those that have not ended are slower than the median, and so are the times that are missing at the end.
+	// Items that have not ended are slower than the median: their times would be at the end of the sorted list.
 	n := len(a.times) + a.open
 	if n < startWindow/2 {
-		return // the others failed, which says nothing
+		return // the others failed, and failures say nothing about latency
 	}
 	slices.Sort(a.times)
 	rank := func(deviations float64) time.Duration {
@@ -175,13 +176,13 @@ func (a *adapter) adjust() {
 	median := rank(0)
 	a.usual = median
 	if a.probing {
-		a.measured(rank(0.5)) // rather too long than too short: that would lower the limit for nothing
+		a.measured(rank(0.5)) // rather above the median: if base were too short, the limit would be lowered needlessly
 		return
 	}
 	a.base = cmp.Or(a.base, median)
 	full := a.peak >= int(a.limit)
 	a.probeIn = max(0, a.probeIn-1)
-	// What is near the median may be chance.
+	// A small deviation of the median may be chance.
 	least, most := rank(-1.5), rank(1.5)
 	switch {
 	case a.rise(least) > tolerance:
@@ -204,8 +205,9 @@ func (a *adapter) adjust() {
 
 func (a *adapter) rise(d time.Duration) float64 { return float64(d) / float64(a.base) }
 
-// meetQueue lowers the limit, because items take longer than they should: surely as long as least. When they do not take
-// less with a limit that was lowered by a third, it is no queue of ours, and what they take without one is measured again.
+// meetQueue lowers the limit because items take longer than without a queue: least is a lower bound of their median that is
+// very probably right. If they take no less time after the limit was lowered by a third, the queue is not caused by this
+// limit, and the time without a queue is measured again.
 func (a *adapter) meetQueue(least, median time.Duration) {
 	if math.IsInf(a.step, 1) {
 		a.probeIn = firstProbe
@@ -213,7 +215,7 @@ func (a *adapter) meetQueue(least, median time.Duration) {
 	a.probeIn = cmp.Or(a.probeIn, probeWindows)
 	a.step = 1
 	switch share := a.limit / a.queued; {
-	case a.limit <= a.min: // no lower one may be tried
+	case a.limit <= a.min: // a lower limit is not allowed
 		a.base, a.probeIn = median, 0
 		return
 	case a.queued == 0 || float64(median) > 1.25*float64(a.queuedTime):
@@ -225,7 +227,7 @@ func (a *adapter) meetQueue(least, median time.Duration) {
 	a.move(a.limit * math.Max(0.5, tolerance/a.rise(least)))
 }
 
-// measure halves the limit for a window, in which no item meets a queue.
+// measure halves the limit for one window, so that the items of that window meet no queue.
 func (a *adapter) measure() {
 	a.probing, a.resume = true, a.limit
 	a.move(a.limit / 2)
@@ -240,8 +242,9 @@ func (a *adapter) measured(median time.Duration) {
 	a.move(a.resume)
 }
 
-// grow raises the limit, faster each time until something speaks against it. It stops below what was refused, and goes
-// beyond that by one for each quietItems that have succeeded since: so many refusals it may cost.
+// grow raises the limit, by a step that doubles each time until a queue or a refusal resets it. The limit stops below the
+// concurrency that was refused last, and exceeds it by one for each quietItems items that have succeeded since. This bounds
+// the number of refusals.
 func (a *adapter) grow() {
 	next := a.limit + math.Min(a.step, a.limit)
 	if a.wall > 0 && next >= a.wall {

@@ -16,11 +16,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// A simulated describes a server under virtual time that works on knee calls at once.
+// A simulated describes a server under virtual time that works on up to knee calls concurrently.
 type simulated struct {
 	knee    int
 	service time.Duration
-	queue   int           // calls that may wait; less than zero is endless
+	queue   int           // calls that may wait; less than zero is unlimited
 	refusal time.Duration // how long a refusal takes
 	jitter  func(*rand.Rand) float64
 	slow    float64 // share of the calls that take twenty times as long
@@ -29,7 +29,7 @@ type simulated struct {
 	seed    uint64
 }
 
-// An outcome is what a limit did in the second half of the calls, or in the last quarter where the knee changes.
+// An outcome is what a limit did in the second half of the calls, or in the last quarter if the knee changes.
 type outcome struct {
 	limit    float64 // its mean
 	low, top int
@@ -131,8 +131,9 @@ func simulate(t *testing.T, s simulated, limit *Limiter) (o outcome) {
 	return o
 }
 
-// What an adaptive limit does once it has learned: at most one call in fifty is refused, the number at once is within a fifth
-// of what the server works on at once, and that is busy.
+// What an adaptive limit does once it has learned: at most one call in fifty is refused, the limit is between 0.8 and 1.25
+// times the number of calls that the server works on concurrently, and the goodput is at least 85 % of what that number
+// allows.
 func TestAdaptiveLimitInTheSteadyState(t *testing.T) {
 	mild := func(r *rand.Rand) float64 { return math.Exp(0.2 * r.NormFloat64()) }
 	servers := map[string]func(s *simulated){
@@ -178,7 +179,7 @@ func TestAdaptiveLimitInTheSteadyState(t *testing.T) {
 						text := fmt.Sprintf("knee %v, %v, seed %d: mean limit %.1f (%d to %d), refused %.2f %%, goodput %.2f",
 							at, service, seed, o.limit, o.low, o.top, 100*o.refused, o.goodput)
 						t.Log(text)
-						// The limit is a whole number: one more than 3 is within no fifth.
+						// The limit is a whole number: one more than a knee of 3 is already more than 1.25 times as much.
 						if o.refused > 0.02 || o.limit < 0.8*at || o.limit > max(1.25*at, at+1) || o.goodput < 0.85 {
 							t.Error(text)
 						}

@@ -21,15 +21,15 @@ import (
 
 var errTooMuch = errors.New("too much")
 
-// A farSide describes a server under virtual time. It works on as many calls at once as the phase it is in says; the others
-// queue in order, and those for whom the queue has no room are refused after one round trip.
+// A farSide describes a server under virtual time. It works on as many calls concurrently as the current phase allows;
+// further calls queue in order, and those for which the queue has no space are refused after one round trip.
 type farSide struct {
-	phases  []int         // capacity of each
-	length  time.Duration // of a phase
+	phases  []int         // capacity in each phase
+	length  time.Duration // of each phase
 	service time.Duration // of a call, without its noise
 	jitter  func(*rand.Rand) float64
-	queue   int           // room; less than zero is endless
-	refusal time.Duration // how long one takes: a round trip
+	queue   int           // capacity of the queue; less than zero is unlimited
+	refusal time.Duration // how long a refusal takes: a round trip
 	tries   []int         // fixed limits to try besides the capacities
 }
 
@@ -45,10 +45,10 @@ type server struct {
 	worst   int // the longest queue after the settling time
 }
 
-// settling is how long after a change of the capacity a limit has to find it.
+// settling is the time that a limit has to adapt after a change of the capacity.
 const settling = 1500 * time.Millisecond
 
-// jitter is up to a fifth more.
+// jitter is up to a fifth more than 1.
 func jitter(r *rand.Rand) float64 { return 1 + r.Float64()/5 }
 
 // heavyTail is lognormal with a median of 1: one call in twelve takes more than twice as long.
@@ -105,7 +105,7 @@ func (s *server) call(ctx context.Context, i int) error {
 
 func (s *server) settled() bool { return time.Since(s.start)%s.length >= settling }
 
-// goodput is calls answered per second, overall and in each phase once settled.
+// goodput is the number of calls answered per second, overall and in each phase after the settling time.
 type goodput struct {
 	overall float64
 	phases  []float64
@@ -113,7 +113,7 @@ type goodput struct {
 	worst   int
 }
 
-// load calls such a server, with the limit, until its phases are over.
+// load calls the server f, with the limit, until its phases are over.
 func load(t *testing.T, f farSide, limit *Limiter) (g goodput) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,8 +138,9 @@ func load(t *testing.T, f farSide, limit *Limiter) (g goodput) {
 	return g
 }
 
-// compare wants of AdaptiveLimit(1, 200) four fifths of what the best fixed limit reaches in each phase once it has settled, and
-// two thirds of the whole run, in which it learns three capacities. The best is found by trying.
+// compare requires AdaptiveLimit(1, 200) to reach four fifths of the goodput of the best fixed limit in each phase after the
+// settling time, and two thirds of it in the whole run, in which it learns all capacities. It finds the best fixed limit by
+// trying.
 func compare(t *testing.T, s farSide) {
 	t.Helper()
 	var bestOverall goodput
@@ -164,7 +165,7 @@ func compare(t *testing.T, s farSide) {
 	row := func(phase string, limit int, want, got, share float64) {
 		fmt.Fprintf(&table, "%-12s %10d %10.1f %10.1f %6.0f %%\n", phase, limit, want, got, 100*got/want)
 		if got < share*want {
-			t.Errorf("%s: the adaptive limit reached %.1f/s, the best fixed one, %d, %.1f/s", phase, got, limit, want)
+			t.Errorf("%s: the adaptive limit reached %.1f/s, the best fixed limit, %d, reached %.1f/s", phase, got, limit, want)
 		}
 	}
 	fmt.Fprintf(&table, "%-12s %10s %10s %10s %8s\n", "capacity", "best limit", "goodput", "adaptive", "share")
@@ -199,7 +200,7 @@ func TestAdaptiveLimitReachesTheBestFixedLimit(t *testing.T) {
 	}
 }
 
-// A light load does not fill the limit, so that it has no reason to grow.
+// A light load does not fill the limit, which then has no reason to grow.
 func TestAdaptiveLimitDoesNotGrowWithoutNeed(t *testing.T) {
 	for name, noise := range map[string]func(*rand.Rand) float64{"steady": jitter, "noise": heavyTail} {
 		t.Run(name, func(t *testing.T) {
@@ -234,14 +235,14 @@ func TestAdaptiveLimitDoesNotGrowWithoutNeed(t *testing.T) {
 					t.Fatalf("%d calls, error %v", calls, err)
 				}
 				if highest > 30 {
-					t.Errorf("the limit grew to %d where about 5 ran at once", highest)
+					t.Errorf("the limit grew to %d although about 5 ran concurrently", highest)
 				}
 			})
 		})
 	}
 }
 
-// A far side that becomes slow for good has no queue for all that: the time without one is measured again.
+// A server that becomes slow for good has no queue: the time without a queue is measured again.
 func TestAdaptiveLimitMeasuresTheTimeWithoutAQueueAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := AdaptiveLimit(1, 32)
@@ -260,10 +261,10 @@ func TestAdaptiveLimitMeasuresTheTimeWithoutAQueueAgain(t *testing.T) {
 			}
 		}
 		if low > 8 {
-			t.Errorf("the limit fell to %d only; this test needs it to be misled", low)
+			t.Errorf("the limit only fell to %d; this test needs it to be misled", low)
 		}
 		if got := limit.Current(); got < 16 {
-			t.Errorf("the limit is %d after 75 s at the new speed, want the largest, 32, or its half while it measures", got)
+			t.Errorf("the limit is %d after 75 s at the new speed, want the upper bound, 32, or half of it during a measurement", got)
 		}
 	})
 }
@@ -272,7 +273,7 @@ func TestAdaptiveLimitDoublesUntilItMeetsAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := AdaptiveLimit(3, 50)
 		if got := limit.Current(); got != 3 {
-			t.Errorf("it starts with %d, want the least, 3", got)
+			t.Errorf("it starts with %d, want the lower bound, 3", got)
 		}
 		var seen []int
 		for range Map(t.Context(), upTo(300), func(ctx context.Context, _ int) (struct{}, error) {
@@ -311,7 +312,7 @@ func TestAdaptiveLimitStaysWithinItsBounds(t *testing.T) {
 	})
 }
 
-// Failures that are not marked say nothing about the load.
+// Failures that are not marked as an overload do not change the limit.
 func TestAdaptiveLimitIgnoresOtherFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := AdaptiveLimit(1, 100)
@@ -327,7 +328,7 @@ func TestAdaptiveLimitIgnoresOtherFailures(t *testing.T) {
 	})
 }
 
-// Refusals of items that began before the limit was lowered do not lower it below the half.
+// Refusals of items that started before the limit was lowered do not lower it below half.
 func TestAdaptiveLimitIsHalvedAtMostByAnOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := AdaptiveLimit(1, 100)
@@ -346,7 +347,7 @@ func TestAdaptiveLimitIsHalvedAtMostByAnOverload(t *testing.T) {
 	})
 }
 
-// Each refusal takes away one place: what the server accepted is left.
+// Each refusal lowers the limit by one: what remains is what the server accepted.
 func TestAdaptiveLimitBecomesWhatTheServerAccepts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := AdaptiveLimit(1, 100)
@@ -365,8 +366,8 @@ func TestAdaptiveLimitBecomesWhatTheServerAccepts(t *testing.T) {
 	})
 }
 
-// An overload that comes while the limit is halved to measure puts the measuring off, and does not halve it again. Another reason
-// to lower it may come right then, but not in most runs.
+// An overload that comes while the limit is halved for a measurement postpones the measurement, and does not halve the limit
+// again. The limit may be lowered for another reason at the same time, but not in most runs.
 func TestAdaptiveLimitMeetsOverloadWhileItMeasures(t *testing.T) {
 	const runs = 5
 	good := 0
@@ -379,17 +380,18 @@ func TestAdaptiveLimitMeetsOverloadWhileItMeasures(t *testing.T) {
 		}
 	}
 	if good <= runs/2 {
-		t.Errorf("in %d of %d runs it stayed", good, runs)
+		t.Errorf("in %d of %d runs the limit was not halved again, want most", good, runs)
 	}
 }
 
-// overloadWhileMeasuring has one item refused when the limit has been halved, to half, and returns how low it was soon after.
+// overloadWhileMeasuring refuses one item when the limit has been halved, to half, and returns the lowest limit soon
+// afterwards.
 func overloadWhileMeasuring(t *testing.T) (half, low int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		limit := AdaptiveLimit(1, 100)
 		places := NewSemaphore(20)
-		var before, halved atomic.Int64 // the limit that the item before saw, and what it was halved to
+		var before, halved atomic.Int64 // the limit that the previous item saw, and what it was halved to
 		calls, after, high := 0, 0, 0
 		low = 100
 		for _, err := range Map(t.Context(), upTo(6000), func(ctx context.Context, i int) (struct{}, error) {
@@ -415,7 +417,7 @@ func overloadWhileMeasuring(t *testing.T) (half, low int) {
 			}
 		}
 		if half = int(halved.Load()); high < 20 {
-			t.Errorf("afterwards the limit rose to %d only", high)
+			t.Errorf("afterwards the limit only rose to %d", high)
 		}
 	})
 	return half, low
@@ -438,7 +440,7 @@ func upTo(n int) Stream[int] {
 	}
 }
 
-// A refusal now and then, as from one of many machines, costs one place each and does not keep the limit from growing.
+// A rare refusal, as from one of many machines, lowers the limit by one and does not keep it from growing.
 func TestAdaptiveLimitBearsRareRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const items, capacity = 5000, 200
@@ -462,7 +464,7 @@ func TestAdaptiveLimitBearsRareRefusals(t *testing.T) {
 			return i, Sleep(ctx, waits[i])
 		}, limit, Unordered()) {
 		}
-		// With the best fixed limit it takes 3.7 s, with one of 64 11 s.
+		// With the best fixed limit this takes 3.7 s, with a limit of 64 it takes 11 s.
 		if took := time.Since(start); took > 10*time.Second || limit.Current() < capacity/2 {
 			t.Errorf("took %v, the limit ended at %d", took, limit.Current())
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// Batch groups the values of in: it yields a batch when it has size values, when wait has passed since its first value,
-// or when in ends. A wait of zero means for ever. An error from in is yielded after a batch of the values before it, with no
-// batch of its own. When ctx is canceled, the last thing yielded is its error with its cause. It panics unless size
-// is positive and wait is not negative.
+// Batch groups the values of in: it yields a batch when it has size values, when wait has passed since its first value, or
+// when in ends. A wait of zero means that there is no time limit. An error from in is yielded on its own, after a batch of
+// the values before it. When ctx is canceled, the last thing yielded is its error with its cause. It panics unless size is
+// positive and wait is not negative.
 //
 //go:noinline
 func Batch[T any](ctx context.Context, in Stream[T], size int, wait time.Duration) Stream[[]T] {
@@ -47,13 +47,13 @@ type batcher[T any] struct {
 	size    int
 	wait    time.Duration
 	values  chan valued[T]
-	failure error // of a source that panicked or called Goexit, until the loop gets it; written before values is closed
+	failure error // the panic or Goexit of the source, until the loop receives it; written before values is closed
 	sending atomic.Bool
 	mu      sync.Mutex
-	lost    []error // with panics, which the loop was not given
+	lost    []error // errors with panics that the loop did not receive
 }
 
-// notePanic notes an error that the loop will not be given, if it carries a panic.
+// notePanic records an error that the loop will not receive, if it contains a panic.
 func (b *batcher[T]) notePanic(err error) {
 	if hasNewPanic(&b.scope, err) {
 		b.mu.Lock()
@@ -62,7 +62,7 @@ func (b *batcher[T]) notePanic(err error) {
 	}
 }
 
-// Waits says what the stream waits for: its source, in the task below it, or its loop.
+// Waits returns what the stream waits for: its loop, or its source, which runs in the task below it.
 func (b *batcher[T]) Waits() (reason, on string) {
 	if b.sending.Load() {
 		return "full", ""
@@ -72,7 +72,7 @@ func (b *batcher[T]) Waits() (reason, on string) {
 
 func (b *batcher[T]) Awaited() string { return "" }
 
-// pull hands the values over one at a time.
+// pull runs the source and sends its values to the loop one at a time.
 func (b *batcher[T]) pull(ctx context.Context) error {
 	returned := false
 	defer func() {
@@ -88,7 +88,7 @@ func (b *batcher[T]) pull(ctx context.Context) error {
 	return nil
 }
 
-// send returns when the loop has taken a value; the tree knows it by its name.
+// send sends a value to the loop, and reports whether the loop received it. A snapshot recognizes this function by its name.
 func (b *batcher[T]) send(ctx context.Context, value T, err error) bool {
 	b.sending.Store(true)
 	defer b.sending.Store(false)
@@ -143,7 +143,7 @@ func (b *batcher[T]) each(yield func([]T, error) bool, pulling *Task[struct{}]) 
 			if !flush(nil) {
 				return
 			}
-		case <-pulled: // the values are closed as well, unless the observer kept it from its function
+		case <-pulled: // values is closed as well, unless the observer kept the task from calling pull
 			flush(cmp.Or(b.takeFailure(), pulling.n.Failure(), b.ended()))
 			return
 		case <-b.scope.Done():
@@ -159,16 +159,17 @@ func (b *batcher[T]) takeFailure() error {
 	return err
 }
 
-// ended says how the stream was canceled, if it was.
+// ended returns the error with which the stream was canceled, or nil if it was not canceled.
 func (b *batcher[T]) ended() error {
-	b.scope.Pull(false) // it may still be on its way here
+	b.scope.Pull(false) // a cancellation may not have arrived here yet
 	if c := b.scope.CanceledBy(); c != nil {
 		return c.Failure()
 	}
 	return nil
 }
 
-// close is deferred around the loop, to which it passes on the panic or the Goexit of a source that it was not given.
+// close is deferred around the loop. A panic or a Goexit of the source that the loop did not receive continues in the
+// goroutine of the loop.
 func (b *batcher[T]) close() {
 	b.scope.CancelBecause(scope.ErrLoopEnded)
 	b.scope.Join()

@@ -16,7 +16,7 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 )
 
-// A batched is one thing that a Batch yielded, and when.
+// A batched is a batch or an error that a Batch yielded, and when.
 type batched struct {
 	values []int
 	err    error
@@ -33,7 +33,7 @@ func batchAll(in Stream[[]int]) (all []batched) {
 	return all
 }
 
-// A timedSource is a source: each of its steps is a pause, then a value or an error.
+// A timedSource is a source; each of its steps is a pause, then a value or an error.
 type timedSource []struct {
 	Pause time.Duration
 	Value int
@@ -105,7 +105,7 @@ func TestBatchEndsWithItsContext(t *testing.T) {
 		}
 		got := batchAll(Batch(ctx, in, 2, 0))
 		if len(got) == 0 || !slices.Equal(got[0].values, []int{1}) {
-			t.Fatalf("got %v, want first what was there", got)
+			t.Fatalf("got %v, want the value before the cancellation first", got)
 		}
 		last := got[len(got)-1]
 		if !errors.Is(last.err, reason) || !errors.Is(last.err, context.Canceled) || last.at != time.Second {
@@ -114,7 +114,7 @@ func TestBatchEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// The error comes last also when the source ends by the same cancellation while the loop is busy.
+// The error is also yielded last when the source ends because of the same cancellation while the loop is busy.
 func TestBatchEndsWithItsContextWhileTheLoopIsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost := 0
@@ -147,7 +147,7 @@ func TestBatchOfACanceledContext(t *testing.T) {
 		cancel(reason)
 		got := batchAll(Batch(ctx, Receive(t.Context(), make(chan int)), 2, 0))
 		if len(got) != 1 || !errors.Is(got[0].err, reason) {
-			t.Errorf("got %v, want the cause alone", got)
+			t.Errorf("got %v, want only the cause", got)
 		}
 	})
 }
@@ -165,7 +165,7 @@ func TestBatchLeftEndsItsSource(t *testing.T) {
 		if !ended {
 			t.Error("the source had not ended when the loop was left")
 		}
-		// Left at an error, and at the batch before it.
+		// The loop is left at an error, and at the batch before it.
 		failing := timedSource{{0, 1, nil}, {0, 0, errTooMuch}, {0, 2, nil}}
 		for leaveAt := 1; leaveAt <= 3; leaveAt++ {
 			seen := 0
@@ -175,17 +175,17 @@ func TestBatchLeftEndsItsSource(t *testing.T) {
 				}
 			}
 			if seen != leaveAt {
-				t.Errorf("yielded %d times, left at the %dth", seen, leaveAt)
+				t.Errorf("yielded %d times, want %d", seen, leaveAt)
 			}
 		}
-		// Left when the wait is over.
+		// The loop is left when the wait is over.
 		for range Batch(t.Context(), timedSource{{0, 1, nil}, {time.Hour, 2, nil}}.stream, 3, time.Second) {
 			break
 		}
 	})
 }
 
-// A loop over a Map over a Batch over a Receive that is left ends them all, though the channel stays silent.
+// Leaving a loop over a Map over a Batch over a Receive ends all three, even if the channel stays silent.
 func TestBatchEndsWithTheStreamThatPullsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ch := make(chan int, 1)
@@ -207,7 +207,7 @@ func TestBatchYieldsThePanicOfItsSource(t *testing.T) {
 			panic(errTooMuch)
 		}, 2, 0))
 		if len(got) != 2 || !slices.Equal(got[0].values, []int{1}) {
-			t.Fatalf("got %v, want what was there, then the panic", got)
+			t.Fatalf("got %v, want the value before the panic, then the panic", got)
 		}
 		var p *PanicError
 		if !errors.As(got[1].err, &p) || !errors.Is(got[1].err, errTooMuch) {
@@ -224,7 +224,7 @@ func TestBatchYieldsTheGoexitOfItsSource(t *testing.T) {
 			runtime.Goexit()
 		}, 2, 0))
 		if len(got) != 2 || got[1].err == nil {
-			t.Errorf("got %v, want what was there, then an error", got)
+			t.Errorf("got %v, want the value before the Goexit, then an error", got)
 		}
 	})
 }
@@ -248,8 +248,8 @@ func TestBatchDoesNothingUntilItIsRangedOverAndCanBeAgain(t *testing.T) {
 	})
 }
 
-// Whatever the size, the wait, the pauses and the errors: the batches, one after the other, are the input, none is empty
-// or too large, errors keep their places, and nothing waits for longer than it may.
+// For any size, wait, pauses and errors: the concatenated batches are the input, no batch is empty or too large, errors keep
+// their places, and no value waits longer than allowed.
 func TestBatchLaw(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		size := rapid.IntRange(1, 5).Draw(r, "size")

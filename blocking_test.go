@@ -13,7 +13,7 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 )
 
-// mostBlocking is how many calls of Blocking run at once in a process, as its comment says.
+// mostBlocking is how many calls of Blocking run concurrently in a process, as its comment says.
 const mostBlocking = 100
 
 func TestBlockingReturnsWhatTheFunctionReturns(t *testing.T) {
@@ -35,7 +35,8 @@ func TestBlockingReturnsAPanic(t *testing.T) {
 	}
 }
 
-// Canceled, it returns at once with the cause; the function goes on and keeps its place until it returns.
+// When ctx is canceled, Blocking returns immediately with the cause; the function continues and counts against the limit
+// until it returns.
 func TestBlockingIsAbandonedWhenCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reason := errors.New("reason")
@@ -102,11 +103,11 @@ func TestBlockingWaitsForItsTurnInOrder(t *testing.T) {
 					return struct{}{}, nil
 				})
 			}()
-			if i >= mostBlocking-1 { // from here on the order counts
+			if i >= mostBlocking-1 { // from here on the order matters
 				synctest.Wait()
 			}
 		}
-		// One that is canceled while it waits does not run at all.
+		// A call that is canceled while it waits never runs.
 		ctx, cancel := context.WithCancel(t.Context())
 		given := make(chan error, 1)
 		go func() {
@@ -132,10 +133,10 @@ func TestBlockingWaitsForItsTurnInOrder(t *testing.T) {
 			want[i] = mostBlocking + i
 		}
 		if got := order.all()[mostBlocking:]; !slices.Equal(got, want) {
-			t.Errorf("those who waited ran as %v, want %v", got, want)
+			t.Errorf("the waiting calls ran in the order %v, want %v", got, want)
 		}
 		if g.most != mostBlocking {
-			t.Errorf("%d ran at once", g.most)
+			t.Errorf("%d ran concurrently", g.most)
 		}
 	})
 }

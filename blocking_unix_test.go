@@ -17,8 +17,8 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 )
 
-// holdThreads makes 1,000 calls that hold a thread until as many of them do as there are places, and prints the most threads
-// that the process had.
+// holdThreads makes 1,000 calls that each block a thread, lets each batch of mostBlocking of them return when all of it
+// blocks, and prints the highest number of threads that the process had.
 func holdThreads() {
 	const calls = 1000
 	most := 0
@@ -53,7 +53,7 @@ func sample(name string) int {
 	return int(sample[0].Value.Uint64())
 }
 
-// holdThread waits in the kernel, where the runtime does not see it coming.
+// holdThread blocks in a system call that the runtime does not know about in advance.
 func holdThread(fd int) error {
 	for {
 		if _, err := syscall.Read(fd, make([]byte, 1)); !errors.Is(err, syscall.EINTR) {
@@ -68,7 +68,7 @@ func TestBlockingNeedsAThreadForEachOfItsPlaces(t *testing.T) {
 		return
 	}
 	child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-	// There are as many other threads as processors, and some.
+	// Beside the blocked threads there are as many threads as processors, and a few more.
 	child.Env = append(os.Environ(), "MEANWHILE_TEST_THREADS=1", "GOMAXPROCS=4")
 	out, err := child.CombinedOutput()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// All runs the functions at once and returns their results in the functions' order. The first failure cancels the
+// All runs the functions concurrently and returns their results in the functions' order. The first failure cancels the
 // others and is returned when they have ended, as with [Run]; the results are then nil.
 func All[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) ([]T, error) {
 	results := make([]T, len(fns))
@@ -27,9 +27,9 @@ func All[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)
 	return results, nil
 }
 
-// Any runs the functions at once and returns the first result; the other functions are canceled and waited for. Their results
-// and errors are dropped, except for a panic, which is returned as an error beside the result. When all fail, Any returns their
-// failures, joined.
+// Any runs the functions concurrently and returns the first result; the other functions are canceled and waited for. Their
+// results and errors are dropped, except for a panic, which is returned as an error beside the result. When all fail, Any
+// returns their failures, joined.
 func Any[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) (T, error) {
 	var (
 		once   sync.Once
@@ -61,7 +61,7 @@ func Any[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)
 	return result, err
 }
 
-// panicsOf returns those of the joined failures that are panics, joined.
+// panicsOf returns the panics among the joined failures of err, joined.
 func panicsOf(err error) error {
 	var panics scope.Failures
 	scope.WalkErrors(err, func(e error, _ bool) bool {

@@ -12,13 +12,13 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 )
 
-// A contextMaker gives a context below parent, and what ends it with a cause.
+// A contextMaker returns a context below parent, and a function that cancels it with a cause.
 type contextMaker struct {
 	name string
 	make func(t *testing.T, parent context.Context) (ctx context.Context, cancel func(cause error))
 }
 
-// The standard context is the model, the others must be like it wherever a program can look.
+// The standard context is the model. The others must behave like it wherever a program can see a difference.
 var contextMakers = []contextMaker{
 	{"standard", func(t *testing.T, parent context.Context) (context.Context, func(error)) {
 		ctx, cancel := context.WithCancelCause(parent)
@@ -152,7 +152,7 @@ func TestContextLikeTheStandardLibrarys(t *testing.T) {
 			ctx, _ := m.make(t, parent)
 			done := ctx.Done()
 			cancel(errWhy)
-			err := ctx.Err() // at once, before anything else could run
+			err := ctx.Err() // immediately, before other goroutines could run
 			<-done
 			return fmt.Sprint(err, show(ctx))
 		}},
@@ -179,7 +179,7 @@ func TestContextLikeTheStandardLibrarys(t *testing.T) {
 			defer stop()
 			before := show(grandchild)
 			cancel(errWhy)
-			synctest.Wait() // through a context derived in between it takes a goroutine's time, see docs/design.md
+			synctest.Wait() // a cancellation takes a goroutine to pass through a derived context in between, see docs/design.md
 			return fmt.Sprint(before, show(child), show(grandchild))
 		}},
 		{"a child's own end leaves the parent alone", func(t *testing.T, m contextMaker) string {
@@ -281,7 +281,7 @@ func TestContextChildrenCostNoGoroutine(t *testing.T) {
 			defer context.AfterFunc(grandchild, func() {})()
 		}
 		if after := runtime.NumGoroutine(); after > before {
-			t.Errorf("300 child contexts made %d goroutines", after-before)
+			t.Errorf("300 child contexts started %d goroutines", after-before)
 		}
 	})
 }
@@ -309,7 +309,7 @@ func TestContextEndsWithItsTask(t *testing.T) {
 			}
 			child, stop := context.WithCancel(ctx)
 			if child.Err() == nil {
-				t.Errorf("%s: a child context of an ended task is live", name)
+				t.Errorf("%s: a child context of an ended task is not canceled", name)
 			}
 			stop()
 		}
@@ -325,8 +325,8 @@ func TestContextString(t *testing.T) {
 	}, Name("page"))
 }
 
-// The standard library reports the end of a parent in a goroutine of its own. Err does not wait until that has walked
-// through the tree.
+// The standard library reports the cancellation of a parent in a goroutine of its own. Err does not wait until that
+// goroutine has walked through the tree.
 func TestErrDoesNotLagBehindTheParent(t *testing.T) {
 	const tasks = 200
 	for range 50 {

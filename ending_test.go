@@ -17,13 +17,13 @@ import (
 
 var errRollback = errors.New("rollback failed")
 
-// rollsBack waits for its cancellation and fails while it cleans up.
+// rollsBack waits for its cancellation and then fails during cleanup.
 func rollsBack(ctx context.Context) error {
 	<-ctx.Done()
 	return errors.Join(ctx.Err(), errRollback)
 }
 
-// An error that is joined with that of the cancellation is not lost.
+// An error that is joined with the error of the cancellation is not lost.
 func TestFailuresWhileStopping(t *testing.T) {
 	boom := errors.New("boom")
 	variants := map[string]func(ctx context.Context) error{
@@ -84,7 +84,7 @@ func TestFailuresWhileStopping(t *testing.T) {
 	}
 }
 
-// What consists of nothing but the cancellation is no failure, however it is wrapped.
+// An error that consists only of the cancellation is not a failure, however it is wrapped.
 func TestStoppingIsNoFailure(t *testing.T) {
 	for name, stop := range map[string]func(ctx context.Context) error{
 		"the error":     func(ctx context.Context) error { return ctx.Err() },
@@ -195,7 +195,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// An asker's method asks its ctx, which needs the locks of the tree.
+// An asker's method asks its ctx whether it is canceled, which needs the locks of the tree.
 type asker struct{ ctx context.Context }
 
 func (a *asker) Error() string        { return "asks" }
@@ -206,7 +206,7 @@ type mapError map[string]int
 
 func (e mapError) Error() string { return fmt.Sprint("map of ", len(e)) }
 
-// holdsAny can be compared by its type, and not by what it holds.
+// A holdsAny has a comparable type, but its value may not be comparable.
 type holdsAny struct{ value any }
 
 func (e holdsAny) Error() string { return fmt.Sprint(e.value) }

@@ -14,14 +14,14 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 )
 
-// An errorPlan is a function that waits, starts others, and ends in one of the ways in which errors go through a tree.
+// An errorPlan is a function that waits, starts others, and ends in one of the ways in which errors pass through a tree.
 type errorPlan struct {
-	how      string // it is started
+	how      string // how it is started
 	before   time.Duration
 	work     time.Duration // after it has started the others
 	end      string
-	late     bool // its own failure comes also when it was canceled
-	wrap     bool // it returns the failures of others with words of its own
+	late     bool // it also returns its own failure when it was canceled
+	wrap     bool // it wraps the failures of others with a text of its own
 	children []*errorPlan
 }
 
@@ -50,7 +50,7 @@ func drawErrors(t *rapid.T, depth int) *errorPlan {
 	return p
 }
 
-// An errorRun has the failures of a plan that is run.
+// An errorRun records the failures of a plan that runs.
 type errorRun struct {
 	mu    sync.Mutex
 	fails []knownFailure
@@ -65,7 +65,7 @@ func (r *errorRun) fail(panics, mayDrop bool) plannedFailure {
 	return plannedFailure(len(r.fails))
 }
 
-// body is the function of p; mayDrop says that its failure need not be reported, unless it is a panic.
+// body returns the function of p. With mayDrop, its failure need not be reported, unless it is a panic.
 func (r *errorRun) body(p *errorPlan, mayDrop bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := r.sleep(ctx, p, p.before); err != nil {
@@ -109,7 +109,7 @@ func (r *errorRun) sleep(ctx context.Context, p *errorPlan, d time.Duration) err
 	return err
 }
 
-// start starts p, and returns the error of what is waited for.
+// start starts p. If it waits for p, it returns the error.
 func (r *errorRun) start(ctx context.Context, p *errorPlan, mayDrop bool) error {
 	body := r.body(p, mayDrop)
 	loses := r.body(p, true)
@@ -170,7 +170,8 @@ func (r *errorRun) start(ctx context.Context, p *errorPlan, mayDrop bool) error 
 	return nil
 }
 
-// two waits for two tasks and joins their failures, unless one has merely stopped because of the other or what canceled both.
+// two waits for two tasks and joins their failures, unless one of them only stopped because of the other or of what canceled
+// both.
 func (*errorRun) two(first, second func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		a, b := Go(ctx, first), Go(ctx, second)
@@ -196,7 +197,7 @@ func firstOf[T any](s Stream[T]) error {
 	return nil
 }
 
-// countOf is how often err has a failure, except where it is reported as the cause of a cancellation.
+// countOf returns how often err contains a failure, not counting where it is reported as the cause of a cancellation.
 func countOf(err error, f plannedFailure) (n int) {
 	if err == error(f) {
 		return 1
@@ -216,7 +217,7 @@ func countOf(err error, f plannedFailure) (n int) {
 	return n
 }
 
-// Whatever the tree: a failure is reported at most once, and a panic, or a failure that nothing may drop, is reported.
+// For any tree: a failure is reported at most once, and a panic, or a failure that may not be dropped, is reported.
 func TestLawFailuresAreReportedOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := drawErrors(rt, 2)

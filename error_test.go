@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// The text of an error has no path twice, and its errors have their whole path.
+// The text of an error contains no path twice, and its errors have their whole path.
 func TestErrorsDoNotRepeatPaths(t *testing.T) {
 	task := func(path string, err error) error { return &TaskError{Path: path, Err: err} }
 	for want, err := range map[string]error{
@@ -55,7 +55,7 @@ func TestFailuresDoNotRepeatPaths(t *testing.T) {
 			t.Errorf("got the path %q", last.Path)
 		}
 
-		err = Run(ctx, func(ctx context.Context) error { // joined failures, below a task and not
+		err = Run(ctx, func(ctx context.Context) error { // joined failures, some of them below a task
 			Go(ctx, func(ctx context.Context) error {
 				return Run(ctx, func(ctx context.Context) error {
 					Go(ctx, fails(errBoom), Name("b"))
@@ -68,7 +68,7 @@ func TestFailuresDoNotRepeatPaths(t *testing.T) {
 		})
 		wantText(t, err, "task run/a: task scope/b: boom (and 1 more: task scope/c: late) (and 1 more: task run/d: late)")
 
-		err = Run(ctx, func(ctx context.Context) error { // interrupted by the failure of a task below, and of one that is not
+		err = Run(ctx, func(ctx context.Context) error { // interrupted by the failure of a task, below it or not
 			Go(ctx, func(ctx context.Context) error {
 				return Run(ctx, func(ctx context.Context) error {
 					stopped := Go(ctx, stops, Name("c"))
@@ -85,7 +85,7 @@ func TestFailuresDoNotRepeatPaths(t *testing.T) {
 	})
 }
 
-// Errors that wrap each other in a circle are failures like others. errors.Is and errors.As never return for them.
+// Errors that wrap each other in a circle are failures like others, although errors.Is and errors.As never return for them.
 func TestErrorsInACircle(t *testing.T) {
 	newCircle := func() error {
 		c := &circle{}
@@ -112,14 +112,14 @@ func TestErrorsInACircle(t *testing.T) {
 	})
 }
 
-// A badMethods is an error whose methods panic, as those of a nil pointer do.
+// A badMethods is an error whose methods panic, like those of a nil pointer.
 type badMethods struct{}
 
 func (*badMethods) Error() string    { return "bad methods" }
 func (*badMethods) Unwrap() error    { panic("in Unwrap") }
 func (*badMethods) Overloaded() bool { panic("in Overloaded") }
 
-// An error whose methods panic is a failure, and ends neither the process nor the scope before its tasks have ended.
+// An error whose methods panic is a failure. It ends neither the process, nor the scope before its tasks have ended.
 func TestErrorMethodsThatPanic(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		ended := false
@@ -160,7 +160,7 @@ func TestOverloadedThatPanics(t *testing.T) {
 	}
 }
 
-// What fn returns stands for all failures that it passes on: none of them comes again behind it.
+// The error that fn returns covers all failures that it passes on: none of them is repeated after it.
 func TestFailuresThatAreJoinedComeOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		join func(first, second error) error
@@ -193,7 +193,7 @@ func TestFailuresThatAreJoinedComeOnce(t *testing.T) {
 	}
 }
 
-// Where tasks fail alone, the error of one has all failures below it, as that of a scope.
+// When tasks fail alone, the error of a task contains all failures below it, like that of a scope.
 func TestFailuresBelowATaskThatFailsAlone(t *testing.T) {
 	work := func(ctx context.Context) error {
 		Go(ctx, fails(errors.New("first")), Name("a"))
@@ -243,7 +243,7 @@ func TestFailuresBelowATaskThatFailsAlone(t *testing.T) {
 	}
 }
 
-// A scope that cannot return what failed in it, since Goexit ends its goroutine, leaves that to the task around it.
+// A scope that cannot return its failures, since Goexit ends its goroutine, reports them to the task around it.
 func TestFailuresInAScopeThatGoexitEnds(t *testing.T) {
 	inner := func(ctx context.Context) error {
 		return Run(ctx, func(ctx context.Context) error {
@@ -277,7 +277,7 @@ func TestFailuresInAScopeThatGoexitEnds(t *testing.T) {
 	}
 }
 
-// Around a root scope there is none that it could leave that to: it is logged.
+// There is no task around a root scope: its failures are logged.
 func TestFailuresInARootThatGoexitEnds(t *testing.T) {
 	for name, test := range map[string]struct {
 		fail func(ctx context.Context) error

@@ -22,7 +22,7 @@ import (
 
 var errNotFound = errors.New("not found")
 
-// fetch takes a moment. A url that ends in missing fails; one that ends in slow waits until it is canceled.
+// fetch simulates a request. A url that ends in missing fails; one that ends in slow waits until it is canceled.
 func fetch(ctx context.Context, url string) (string, error) {
 	wait := time.Millisecond
 	if strings.HasSuffix(url, "slow") {
@@ -37,8 +37,8 @@ func fetch(ctx context.Context, url string) (string, error) {
 	return "page " + url, nil
 }
 
-// Plain sequential code, many waits at once: the pages come in the order of the urls, while up to eight are fetched at
-// a time and the menu is loaded beside them.
+// The code is plain and sequential, the waits are concurrent: the pages arrive in the order of the urls, while up to eight
+// are fetched concurrently and the menu is loaded beside them.
 func Example() {
 	urls := meanwhile.From(slices.Values([]string{"/a", "/b", "/missing", "/c"}))
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
@@ -67,7 +67,7 @@ func Example() {
 	// page /menu
 }
 
-// The first failure cancels the other tasks. Run returns it when they all have ended.
+// The first failure cancels the other tasks. Run returns it when all of them have ended.
 func ExampleRun() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -87,7 +87,7 @@ func ExampleRun() {
 	// task run/prices: fetch /missing: not found
 }
 
-// A scope in a task makes its failures something that the task can handle.
+// A scope in a task lets the task handle the failures in that scope.
 func ExampleRun_nested() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		err := meanwhile.Run(ctx, func(ctx context.Context) error {
@@ -109,7 +109,7 @@ func ExampleRun_nested() {
 	// <nil>
 }
 
-// The tasks of a supervised scope fail alone. What failed is returned at the end.
+// The tasks of a supervised scope fail alone. Supervise returns their failures at the end.
 func ExampleSupervise() {
 	err := meanwhile.Supervise(context.Background(), func(ctx context.Context) error {
 		mail := meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -129,13 +129,13 @@ func ExampleSupervise() {
 	// task site/mail: no mail server
 }
 
-// One failure leads, the others are joined behind it.
+// The first failure leads, the others are joined after it.
 func ExampleSupervise_joined() {
 	noMail, noDisk := errors.New("no mail server"), errors.New("no disk")
 	err := meanwhile.Supervise(context.Background(), func(ctx context.Context) error {
 		mail := meanwhile.Go(ctx, func(ctx context.Context) error { return noMail }, meanwhile.Name("mail"))
 		<-mail.Done()
-		return noDisk // of the scope's own function: it leads, and cancels the tasks
+		return noDisk // returned by the scope's own function: it leads, and cancels the tasks
 	}, meanwhile.Name("site"))
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, noDisk), errors.Is(err, noMail))
@@ -144,7 +144,7 @@ func ExampleSupervise_joined() {
 	// true true
 }
 
-// A canceled task may finish what must not be left half done.
+// A canceled task may finish work that must not be left half done.
 func ExampleShield() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		orders := meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -190,7 +190,7 @@ func ExampleAsync() {
 
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		orders := meanwhile.Async(ctx, count)
-		user, err := fetch(ctx, "/user") // meanwhile the orders are counted
+		user, err := fetch(ctx, "/user") // the orders are counted at the same time
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func ExampleAsync() {
 	// <nil>
 }
 
-// Below Supervise, a failure that somebody waited for counts as handled.
+// Below Supervise, a failure that was returned by Wait counts as handled.
 func ExampleTask_Wait() {
 	err := meanwhile.Supervise(context.Background(), func(ctx context.Context) error {
 		news := meanwhile.Async(ctx, func(ctx context.Context) (string, error) {
@@ -226,7 +226,7 @@ func ExampleTask_Wait() {
 	// <nil>
 }
 
-// The ctx of Wait is the waiter's: when it ends, the wait is over and the task goes on.
+// The ctx of Wait belongs to the caller: when it ends, Wait returns and the task keeps running.
 func ExampleTask_Wait_deadline() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		printed := make(chan struct{})
@@ -252,7 +252,7 @@ func ExampleTask_Wait_deadline() {
 	// <nil>
 }
 
-// A task that stops because its handle canceled it has not failed: its scope goes on.
+// A task that stops because it was canceled by its handle has not failed: its scope continues.
 func ExampleTask_Cancel() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		film := meanwhile.Async(ctx, func(ctx context.Context) (string, error) {
@@ -299,7 +299,7 @@ func ExampleAll() {
 	// [page /head page /body] <nil>
 }
 
-// The first success counts. The slow mirror is canceled, and has returned when Any does.
+// The first success counts. The slow mirror is canceled, and has returned before Any returns.
 func ExampleAny() {
 	page, err := meanwhile.Any(context.Background(),
 		func(ctx context.Context) (string, error) { return fetch(ctx, "/mirror1/missing") },
@@ -327,7 +327,7 @@ func ExampleMap() {
 	// 7 <nil>
 }
 
-// An item that fails takes its place among the results, and the loop decides whether to go on.
+// An item that fails is yielded as an error in its place, and the loop decides whether to continue.
 func ExampleMap_errors() {
 	urls := meanwhile.From(slices.Values([]string{"/a", "/missing", "/b"}))
 	for page, err := range meanwhile.Map(context.Background(), urls, fetch) {
@@ -347,7 +347,7 @@ func ExampleMap_errors() {
 	// page /b
 }
 
-// Leaving the loop cancels the fetches that run and waits until they have returned.
+// Leaving the loop cancels the running fetches and waits until they have returned.
 func ExampleMap_leave() {
 	var running atomic.Int64
 	counted := func(ctx context.Context, url string) (string, error) {
@@ -387,7 +387,7 @@ func ExampleCollect() {
 	// item 2: fetch /missing: not found
 }
 
-// A database takes many rows in one statement as fast as one.
+// A database inserts many rows in one statement as fast as one row.
 func ExampleBatch() {
 	ctx := context.Background()
 	rows := meanwhile.From(slices.Values([]string{"ada", "bob", "cy", "di", "eve"}))
@@ -404,7 +404,7 @@ func ExampleBatch() {
 	// insert [eve]
 }
 
-// A batch does not wait for ever to be full.
+// A batch is yielded after some time even if it is not full.
 func ExampleBatch_wait() {
 	ctx := context.Background()
 	records := make(chan string, 1)
@@ -469,7 +469,7 @@ func ExampleLines() {
 	// 0 item 3: strconv.Atoi: parsing "four": invalid syntax
 }
 
-// A source that waits for what it reads gives its ctx on, so that it ends with the loop.
+// A source that waits passes its ctx on, so that it ends with the loop.
 func ExampleGenerate() {
 	ctx := context.Background()
 	users := meanwhile.Generate(ctx, func(ctx context.Context, yield func(string) bool) error {
@@ -501,7 +501,7 @@ func ExampleFilter() {
 	// [page a page b] <nil>
 }
 
-// The first two that can be fetched.
+// Take yields the first two pages that can be fetched.
 func ExampleTake() {
 	urls := meanwhile.From(slices.Values([]string{"/a", "/missing", "/b", "/c"}))
 	pages := meanwhile.Map(context.Background(), urls, fetch)
@@ -514,7 +514,7 @@ func ExampleTake() {
 	// page /b <nil>
 }
 
-// Each page has many words.
+// Each page consists of several words.
 func ExampleFlatMap() {
 	urls := meanwhile.From(slices.Values([]string{"/a", "/b"}))
 	pages := meanwhile.Map(context.Background(), urls, fetch)
@@ -527,7 +527,7 @@ func ExampleFlatMap() {
 	// ["page" "/a" "page" "/b"] <nil>
 }
 
-// A function that yields is a stream too. This one reads a list that comes in parts, as those of many services do.
+// A function that yields is also a stream. This one reads a paginated list.
 func ExampleStream() {
 	users := func(ctx context.Context) meanwhile.Stream[string] {
 		return func(yield func(string, error) bool) {
@@ -570,7 +570,7 @@ func ExampleEvery() {
 
 		<-third
 		fmt.Println("alive three times")
-		return nil // a background task does not keep the scope: it is canceled now
+		return nil // the scope does not wait for the background task: it is canceled now
 	})
 	fmt.Println(err)
 	// Output:
@@ -578,7 +578,7 @@ func ExampleEvery() {
 	// <nil>
 }
 
-// A function that Every calls may end it.
+// The function that Every calls may end the task.
 func ExampleStop() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		tries := 0
@@ -598,7 +598,7 @@ func ExampleStop() {
 	// <nil>
 }
 
-// All that is logged for a tenant tells which one it is, however deep in the tree.
+// Every record logged for a tenant contains the tenant, however deep in the tree.
 func ExampleAttrs() {
 	text := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
@@ -635,7 +635,7 @@ func ExampleRetry() {
 	// <nil>
 }
 
-// For a stream, each item is retried by itself, and the others do not wait for it.
+// In a stream, each item is retried by itself, and the others do not wait for it.
 func ExampleRetry_stream() {
 	policy := retry.Policy{Attempts: 2, Base: time.Millisecond, Timeout: time.Second}
 	urls := meanwhile.From(slices.Values([]string{"/a", "/missing"}))
@@ -656,7 +656,7 @@ func ExampleRate() {
 	urls := meanwhile.From(slices.Values([]string{"/a", "/b", "/c"}))
 	begin := time.Now()
 	pages, err := meanwhile.Collect(meanwhile.Map(context.Background(), urls, fetch,
-		meanwhile.Rate(500, time.Second))) // one each 2 ms
+		meanwhile.Rate(500, time.Second))) // one every 2 ms
 	fmt.Println(pages, err)
 	fmt.Println("spaced:", time.Since(begin) >= 4*time.Millisecond)
 	// Output:
@@ -664,7 +664,7 @@ func ExampleRate() {
 	// spaced: true
 }
 
-// One pacer for all that calls a service keeps the whole program within what the service allows.
+// One pacer for all calls of a service keeps the whole program within the rate that the service allows.
 func ExamplePacer_Wait() {
 	ctx := context.Background()
 	service := meanwhile.Rate(500, time.Second)
@@ -674,7 +674,7 @@ func ExamplePacer_Wait() {
 	pages, err := meanwhile.Collect(meanwhile.Map(ctx, urls, fetch, service))
 	fmt.Println(pages, err)
 
-	if err := service.Wait(ctx); err != nil { // a call outside a stream waits for its turn too
+	if err := service.Wait(ctx); err != nil { // a call outside a stream also waits for its turn
 		fmt.Println(err)
 		return
 	}
@@ -687,11 +687,11 @@ func ExamplePacer_Wait() {
 	// spaced: true
 }
 
-// A service that tells its quota with each answer sets the pace.
+// A service that reports its quota with each answer determines the rate.
 func ExamplePacer_Set() {
 	ctx := context.Background()
 	service := meanwhile.Rate(1000, time.Second)
-	quota := func(page string) int { return 500 } // what a header of the answer says
+	quota := func(page string) int { return 500 } // as reported by a header of the answer
 
 	for _, url := range []string{"/a", "/b", "/c"} {
 		if err := service.Wait(ctx); err != nil {
@@ -742,7 +742,7 @@ func ExampleLimiter_Set() {
 	// 16
 }
 
-// An adaptive limit is a good thing to have among the metrics of a program.
+// An adaptive limit is useful as a metric of a program.
 func ExampleLimiter_Current() {
 	limit := meanwhile.AdaptiveLimit(4, 100)
 	fmt.Println("begins with", limit.Current())
@@ -753,7 +753,8 @@ func ExampleLimiter_Current() {
 	// now at 100
 }
 
-// While the server answers as fast as before, it gets more to do; when it becomes slow or refuses, less.
+// While the server responds as fast as before, it gets more concurrent requests; when it becomes slow or refuses requests,
+// fewer.
 func ExampleAdaptiveLimit() {
 	limit := meanwhile.AdaptiveLimit(1, 100)
 	urls := meanwhile.From(slices.Values(slices.Repeat([]string{"/page"}, 20)))
@@ -766,12 +767,12 @@ func ExampleAdaptiveLimit() {
 	// <nil>
 }
 
-// A result is yielded when it is there, whatever its place in the input.
+// A result is yielded as soon as it is ready, whatever its place in the input.
 func ExampleUnordered() {
 	second := make(chan struct{})
 	download := func(ctx context.Context, file string) (string, error) {
 		if file == "film" {
-			<-second // takes longer than the other
+			<-second // slower than the other
 		}
 		return file + " is here", nil
 	}
@@ -787,7 +788,7 @@ func ExampleUnordered() {
 	// film is here <nil>
 }
 
-// Where each result is large, a small window keeps few of them in memory.
+// If each result is large, a small window keeps few of them in memory.
 func ExampleWindow() {
 	var started atomic.Int64
 	decode := func(ctx context.Context, file string) (string, error) {
@@ -806,7 +807,7 @@ func ExampleWindow() {
 	// 50 photos, never more than 4 ahead: true
 }
 
-// Names say in errors and in the tree what a task is for; without one it has its number.
+// Names describe in errors and in the tree what a task is for; a task without a name has its number.
 func ExampleName() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -838,7 +839,7 @@ func ExampleTimeout() {
 	// true
 }
 
-// For a stream, Timeout holds for each item.
+// In a stream, Timeout applies to each item.
 func ExampleTimeout_stream() {
 	urls := meanwhile.From(slices.Values([]string{"/slow", "/slow"}))
 	for _, err := range meanwhile.Map(context.Background(), urls, fetch, meanwhile.Timeout(2*time.Millisecond)) {
@@ -852,7 +853,7 @@ func ExampleTimeout_stream() {
 func ExampleInBackground() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
-			<-ctx.Done() // keeps a cache fresh for as long as there is something to serve
+			<-ctx.Done() // refreshes a cache for as long as the scope has other tasks
 			fmt.Println(context.Cause(ctx))
 			return nil
 		}, meanwhile.InBackground())
@@ -888,19 +889,19 @@ func ExampleObserve() {
 func ExampleEventKind_String() {
 	var mu sync.Mutex
 	counts := map[string]int{}
-	count := func(e meanwhile.Event) { // called by many tasks at once
+	count := func(e meanwhile.Event) { // called by many tasks concurrently
 		mu.Lock()
 		defer mu.Unlock()
 		counts[e.Kind.String()]++
 	}
 	urls := meanwhile.From(slices.Values([]string{"/a", "/b"}))
 	_, err := meanwhile.Collect(meanwhile.Map(context.Background(), urls, fetch, meanwhile.Observe(count)))
-	fmt.Println(counts, err) // the stream and its two items
+	fmt.Println(counts, err) // of the stream and its two items
 	// Output:
 	// map[ended:3 started:3] <nil>
 }
 
-// A semaphore bounds what several parts of a program use together: here the memory for photos being decoded.
+// A semaphore limits what several parts of a program use together: here the memory for decoding photos.
 func ExampleNewSemaphore() {
 	megabytes := meanwhile.NewSemaphore(100)
 	sizes := meanwhile.From(slices.Values([]int{40, 90, 10, 60}))
@@ -917,7 +918,7 @@ func ExampleNewSemaphore() {
 	// <nil> 0
 }
 
-// Acquire gives up with its ctx.
+// Acquire returns when its ctx is canceled.
 func ExampleSemaphore_Acquire() {
 	connections := meanwhile.NewSemaphore(1)
 	query := func(ctx context.Context) (string, error) {
@@ -939,7 +940,7 @@ func ExampleSemaphore_Acquire() {
 	// wait for a connection: context canceled: shutting down
 }
 
-// Ten uploads, of which two run at once: the third call of Go waits until one of the first two has ended.
+// Ten uploads run, two of them concurrently: the third call of Go waits until one of the first two has ended.
 func ExampleMaxTasks() {
 	var running, most atomic.Int32
 	upload := func(ctx context.Context) error {
@@ -967,7 +968,7 @@ func ExampleSemaphore_TryAcquire() {
 		if !rebuild.TryAcquire(1) {
 			return "a rebuild runs already"
 		}
-		return "rebuilding" // and Release(1) at its end
+		return "rebuilding" // and call Release(1) at its end
 	}
 	fmt.Println(request())
 	fmt.Println(request())
@@ -976,7 +977,7 @@ func ExampleSemaphore_TryAcquire() {
 	// a rebuild runs already
 }
 
-// Release serves those who wait in the order in which they asked.
+// Release serves waiting callers in the order in which they asked.
 func ExampleSemaphore_Release() {
 	printer := meanwhile.NewSemaphore(1)
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
@@ -1044,7 +1045,7 @@ func ExampleSemaphore_Waiting() {
 	// <nil> 0
 }
 
-// A call that takes no ctx can be waited for all the same, and given up.
+// Blocking waits for a call that accepts no ctx, and abandons it when ctx is canceled.
 func ExampleBlocking() {
 	answered := make(chan struct{})
 	oldDriver := func() (int, error) {
@@ -1084,7 +1085,7 @@ func ExampleTaskError() {
 	// error: fetch /missing: not found
 }
 
-// A test of what handles failures can make one.
+// A test of code that handles failures can create one.
 func ExampleTaskError_Error() {
 	err := &meanwhile.TaskError{Path: "import/prices", Err: errNotFound}
 	fmt.Println(err)
@@ -1100,12 +1101,12 @@ func ExampleTaskError_Unwrap() {
 		})
 		return nil
 	})
-	fmt.Println(errors.Is(err, errNotFound)) // through the TaskError and what fetch wrapped
+	fmt.Println(errors.Is(err, errNotFound)) // found through the TaskError and the error that fetch wrapped
 	// Output:
 	// true
 }
 
-// A panic is the failure of its task, and the program lives.
+// A panic is the failure of its task, and the program keeps running.
 func ExamplePanicError() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -1128,7 +1129,7 @@ func ExamplePanicError_Error() {
 
 	for age, err := range meanwhile.Map(context.Background(), rows, age) {
 		if err != nil {
-			line, _, _ := strings.Cut(err.Error(), "\n") // the stack stands below
+			line, _, _ := strings.Cut(err.Error(), "\n") // the stack follows
 			fmt.Println(line)
 			continue
 		}
@@ -1139,7 +1140,7 @@ func ExamplePanicError_Error() {
 	// item 1: panic: runtime error: index out of range [1] with length 1
 }
 
-// An error that was panicked with can be looked for, such as one of the runtime's.
+// An error that was passed to panic can be found, such as one of the runtime's.
 func ExamplePanicError_Unwrap() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		fields := strings.Split("bob", ",")
@@ -1168,7 +1169,7 @@ func ExampleItemError() {
 	// to do again: [/missing]
 }
 
-// The text leaves the input out: it may be a secret. The failure of a task that an item started has its path.
+// The text does not contain the input, which may be a secret. The failure of a task that an item started has its path.
 func ExampleItemError_Error() {
 	urls := meanwhile.From(slices.Values([]string{"/login?token=s3cret"}))
 	login := func(ctx context.Context, url string) (string, error) {

@@ -6,12 +6,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// Listed is how many tasks the list of ctx's task holds, the ended ones included.
+// Listed returns how many tasks the list of ctx's task holds, including ended ones.
 func Listed(ctx context.Context) int {
 	return scope.From(ctx).Listed()
 }
 
-// Pullers is how many yield functions are registered.
+// Pullers returns how many yield functions are registered.
 func Pullers() (count int) {
 	pullers.Range(func(any, any) bool {
 		count++

@@ -8,7 +8,7 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 )
 
-// What has ended is let go of, whatever it was: a scope that lives on does not fill up.
+// Everything that has ended is released, whatever it was: a scope that lives on does not grow.
 func TestEndedTasksAreForgotten(t *testing.T) {
 	kinds := map[string]func(ctx context.Context) error{
 		"task":   func(ctx context.Context) error { _, err := Go(ctx, fails(nil)).Wait(ctx); return err },

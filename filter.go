@@ -2,8 +2,8 @@ package meanwhile
 
 import "strconv"
 
-// Filter yields the values of in for which keep returns true, and the errors of in. For a decision that waits or can fail,
-// use [Map] before it. keep runs in the same goroutine as in, one call at a time.
+// Filter yields the values of in for which keep returns true, and the errors of in. If the decision waits or can fail, make
+// it in a [Map] before the Filter. keep runs in the same goroutine as in, one call at a time.
 //
 //go:noinline
 func Filter[T any](in Stream[T], keep func(T) bool) Stream[T] {
@@ -39,9 +39,9 @@ func Take[T any](in Stream[T], n int) Stream[T] {
 	}
 }
 
-// FlatMap yields the values of the streams that fn makes from the values of in, one stream after the other, and the errors of
-// all of them. For example, it turns a stream of pages into a stream of their lines. fn runs in the same goroutine as in, one
-// call at a time; put work that should run for several values at once into a [Map] before it.
+// FlatMap yields the values of the streams that fn returns for the values of in, one stream after the other, and the errors
+// of all of them. For example, it turns a stream of pages into a stream of their lines. fn runs in the same goroutine as in,
+// one call at a time; put work that should run for several values concurrently into a [Map] before it.
 //
 //go:noinline
 func FlatMap[In, Out any](in Stream[In], fn func(In) Stream[Out]) Stream[Out] {

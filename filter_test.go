@@ -36,7 +36,8 @@ func TestTake(t *testing.T) {
 	wantValues(t, again, 0, 1)
 }
 
-// An iterator of one's own ends with its next value when the loop is left or ctx is canceled, also behind what drops its values.
+// When the loop is left or ctx is canceled, a user's own iterator ends with its next value, also behind a function that
+// drops its values.
 func TestDroppedValuesEndASource(t *testing.T) {
 	seconds := func(yield func(int, error) bool) {
 		for i := range 1000 {
@@ -76,7 +77,7 @@ func TestDroppedValuesEndASource(t *testing.T) {
 	}
 }
 
-// Take pulls no more than it takes: nothing at all for none.
+// Take pulls no more values than it yields: none at all for zero.
 func TestTakePullsNoMore(t *testing.T) {
 	for n := range 4 {
 		pulled := 0
@@ -103,7 +104,7 @@ func TestFlatMap(t *testing.T) {
 	wantValues(t, FlatMap(count(4), func(i int) Stream[int] { return times(i)(i) }), 1, 2, 2, 3, 3, 3)
 }
 
-// Errors pass through all of them, in their place; Take does not count them.
+// Errors pass through all of these functions, in their place; Take does not count them.
 func TestErrorsPassThrough(t *testing.T) {
 	in := func(yield func(int, error) bool) {
 		for i := range 5 {
@@ -134,7 +135,7 @@ func TestErrorsPassThrough(t *testing.T) {
 	}
 }
 
-// Leaving a loop ends whatever its source waits for, at once, through any chain of this package.
+// Leaving a loop immediately ends whatever its source waits for, through any chain of functions of this package.
 func TestLeavingEndsWaitsThroughCombinators(t *testing.T) {
 	type source func(ctx context.Context) Stream[int]
 	waiting := map[string]source{
@@ -200,8 +201,8 @@ func TestLeavingEndsWaitsThroughCombinators(t *testing.T) {
 	}
 }
 
-// A plain loop is nobody's puller, wherever its closure lies: registrations of streams that have ended, or that run, do not
-// end its source.
+// A plain loop has no puller, wherever its closure is in memory: registrations of streams that have ended, or that still
+// run, do not end its source.
 func TestPlainLoopIsNotMistakenForAStream(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -233,7 +234,7 @@ func TestPlainLoopIsNotMistakenForAStream(t *testing.T) {
 	}
 }
 
-// An iterator of the user's own between a source and the stream hides one from the other: leaving the loop waits for it.
+// A user's own iterator between a source and the stream hides one from the other: leaving the loop waits for it.
 func TestLeavingWaitsForTheUsersOwnIterator(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		ch := make(chan int, 1)
@@ -260,14 +261,14 @@ func TestLeavingWaitsForTheUsersOwnIterator(t *testing.T) {
 	})
 }
 
-// A chain is a stream of streams, beside what it does to a slice.
+// A chainPlan is a stream of streams, and the operations that a slice would go through as well.
 type chainPlan struct {
 	steps   []chainStep
 	n       int // values in
-	failAt  int // of the source; -1 is never
+	failAt  int // index at which the source fails; -1 is never
 	panicAt int
-	breakAt int // of the loop
-	cancel  int // of the ctx, before that result
+	breakAt int // index at which the loop is left
+	cancel  int // cancel ctx before this result
 }
 
 type chainStep struct {
@@ -290,7 +291,7 @@ func drawChain(t *rapid.T) chainPlan {
 	}
 }
 
-// A chained is a value of a chain: what a plain loop has for each result.
+// A chained is one result of a chain, as a plain loop sees it.
 type chained struct {
 	value int
 	err   error
@@ -313,7 +314,7 @@ func (p chainPlan) source(yield func(int, error) bool) {
 	}
 }
 
-// stream builds the chain.
+// stream returns the chain.
 func (p chainPlan) stream(ctx context.Context) Stream[int] {
 	s := Stream[int](p.source)
 	for _, step := range p.steps {
@@ -341,7 +342,7 @@ func (p chainPlan) stream(ctx context.Context) Stream[int] {
 				}
 				return nil
 			})
-		case "receive": // for each value, one that comes from a channel
+		case "receive": // each value is received from a channel
 			s = FlatMap(in, func(v int) Stream[int] {
 				ch := make(chan int, 1)
 				ch <- v
@@ -353,7 +354,7 @@ func (p chainPlan) stream(ctx context.Context) Stream[int] {
 	return s
 }
 
-// plain is what the chain does to the slice of the values, without a cancellation.
+// plain returns what the chain does to the slice of the values, without a cancellation.
 func (p chainPlan) plain() (list []chained) {
 	for i := range p.n {
 		if i == p.panicAt {
@@ -397,8 +398,8 @@ func (p chainPlan) plain() (list []chained) {
 	return list
 }
 
-// withoutEarlyPanic removes the panic that got ends in, if it came instead of another value: a stream that reads ahead may have
-// met it before a Take, an error or the ctx ended the chain, and no panic is dropped. It reports whether there was one.
+// withoutEarlyPanic removes the panic at the end of got if it replaced another value: a stream that reads ahead may have met
+// it before a Take, an error or the ctx ended the chain, and no panic is dropped. It reports whether there was one.
 func (p chainPlan) withoutEarlyPanic(got, want []chained) ([]chained, bool) {
 	last := len(got) - 1
 	if p.panicAt < 0 || last < 0 || got[last].String() != "panic" || last < len(want) && want[last].String() == "panic" {
@@ -421,8 +422,8 @@ func (c chained) String() string {
 	return fmt.Sprint(c.value)
 }
 
-// Whatever the chain: it yields what a plain loop over a slice would, up to where the loop is left or the ctx canceled, and
-// leaves no goroutine and no registration behind.
+// Any chain yields what a plain loop over a slice would, up to where the loop is left or the ctx is canceled, and leaves no
+// goroutine and no registration behind.
 func TestLawChainIsAPlainLoop(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawChain(rt)
@@ -432,7 +433,7 @@ func TestLawChainIsAPlainLoop(t *testing.T) {
 			failure = Run(t.Context(), func(ctx context.Context) error {
 				ctx, cancel := context.WithCancelCause(ctx)
 				defer cancel(nil)
-				// The outermost Map makes a panic of the source an error; without it, it would be one of the loop.
+				// The outermost Map turns a panic of the source into an error; without it, the loop would panic.
 				for v, err := range Map(ctx, p.stream(ctx), same, Limit(3)) {
 					if errors.Is(err, errWhy) {
 						return nil

@@ -11,13 +11,14 @@ import (
 
 // A flow is one loop over a Map.
 //
-// One goroutine runs the source, and puts each of its values as an item into a ring of slots. Workers, goroutines that are
-// started as they are needed and are at most limit, take the items, run the function on them and put the results into the
-// ring, from which the loop takes them.
+// One goroutine runs the source and puts each of its values as an item into a ring of slots. Workers are goroutines that are
+// started on demand, at most as many as the limit. They take the items, run the function on them and put the results into
+// the ring, from which the loop takes them.
 //
-// Items and results are passed on by atomic operations. The mutex is for those who find nothing to do, and for those who wake
-// them: who waits says so first and then checks once more, who provides checks afterwards whether somebody waits. All waits
-// are on the conditions, wake or Done, which synctest understands.
+// Items and results are passed on by atomic operations. The mutex is only for a goroutine that finds nothing to do, and for
+// one that wakes it: a goroutine first records that it waits and then checks once more, and a goroutine that has produced
+// something checks afterwards whether another waits. All waits are on the conditions, wake or Done, which work with
+// synctest.
 type flow[In, Out any] struct {
 	scope scope.Node
 	in    Stream[In]
@@ -25,39 +26,39 @@ type flow[In, Out any] struct {
 	o     *streamOptions
 
 	ring ring[In, Out]
-	wake chan struct{} // to the loop, which waits for a slot
+	wake chan struct{} // wakes the loop, which waits for a slot
 
-	goroutines sync.WaitGroup // the source's and the workers
-	head       atomic.Uint64  // values of the source
+	goroutines sync.WaitGroup // of the source and the workers
+	head       atomic.Uint64  // number of values that the source has yielded
 	total      atomic.Uint64  // the same plus one when the source has ended; 0 before
-	left       atomic.Bool    // the loop is left: nothing is to start any more
+	left       atomic.Bool    // the loop was left: nothing may start any more
 	waiting    atomic.Bool    // the source waits until another item may start
-	starved    atomic.Bool    // it waits for the window: the loop lets it go on
-	called     atomic.Bool    // a worker was woken or started, and has not come yet
+	starved    atomic.Bool    // the source waits for space in the window; the loop wakes it
+	called     atomic.Bool    // a worker was woken or started, and does not run yet
 
-	_        [64]byte      // a cache line, between what different goroutines write
-	dequeued atomic.Uint64 // the items before it have been taken by workers
-	ended    atomic.Uint64 // how many have ended
-	results  atomic.Uint64 // how many results there are: places of an unordered stream
+	_        [64]byte      // a cache line, between fields that different goroutines write
+	dequeued atomic.Uint64 // number of items that workers have taken
+	ended    atomic.Uint64 // number of items that have ended
+	results  atomic.Uint64 // number of results, which are the places of an unordered stream
 
 	_    [64]byte
-	tail atomic.Uint64 // the loop's place: what is before it has been taken
+	tail atomic.Uint64 // number of results that the loop has taken
 
 	_       [64]byte
 	mu      sync.Mutex
 	source  sync.Cond // the source waits on it
 	work    sync.Cond // workers wait on it
-	alive   int       // workers
-	idle    int       // of those, the ones that wait
+	alive   int       // number of workers
+	idle    int       // number of workers that wait
 	holds   string    // what a value of the source waits for before it may start: limit or rate; empty for none
-	failure error     // of a source that panicked or called Goexit
+	failure error     // the panic or Goexit of the source
 
-	stopped bool // yield has returned false; the source's goroutine has this
+	stopped bool // yield has returned false; used only by the source's goroutine
 
-	// Of the loop's goroutine.
+	// Used only by the loop's goroutine, except for lost.
 	cut    bool // the stream was canceled before its end
 	closed bool
-	lost   []error // with panics, which the loop was not given; the source's goroutine may add to them before it ends
+	lost   []error // errors with panics that the loop did not receive; the source's goroutine may add to them before it ends
 }
 
 // newFlow opens the scope of the stream.
@@ -112,7 +113,7 @@ func (f *flow[In, Out]) firstError() (first error) {
 	return first
 }
 
-// await returns when result t is there, or false when there will be none.
+// await returns true when result t is ready, or false when there will be none.
 func (f *flow[In, Out]) await(s *slot[In, Out], t uint64, done <-chan struct{}) bool {
 	for {
 		if f.scope.CanceledBy() != nil {
@@ -121,12 +122,12 @@ func (f *flow[In, Out]) await(s *slot[In, Out], t uint64, done <-chan struct{}) 
 		}
 		state := s.state.Load()
 		if state == ready(t) {
-			// What failed may be no more than an effect of a cancellation that came meanwhile.
+			// The error may only be an effect of a cancellation that has arrived since.
 			f.cut = s.err != nil && f.scope.Err() != nil
 			return !f.cut
 		}
 		if f.total.Load() == t+1 {
-			f.scope.Pull(false) // the source may have ended by a cancellation that is still on its way here
+			f.scope.Pull(false) // the source may have ended because of a cancellation that has not arrived here yet
 			f.cut = f.scope.CanceledBy() != nil
 			return false
 		}
@@ -142,7 +143,7 @@ func (f *flow[In, Out]) await(s *slot[In, Out], t uint64, done <-chan struct{}) 
 	}
 }
 
-// last yields what comes after the results: how the source or the stream failed.
+// last yields how the source failed, or how the stream was canceled, after the results.
 func (f *flow[In, Out]) last(yield func(Out, error) bool) {
 	f.end()
 	err := f.failure
@@ -155,8 +156,8 @@ func (f *flow[In, Out]) last(yield func(Out, error) bool) {
 	}
 }
 
-// close is deferred around each. A panic or a Goexit of a source that the loop was not given, because it was left before,
-// goes on in the goroutine of the loop.
+// close is deferred around each. A panic or a Goexit of a source that the loop did not receive, because it was left before,
+// continues in the goroutine of the loop.
 func (f *flow[In, Out]) close() {
 	if f.closed {
 		return
@@ -165,7 +166,7 @@ func (f *flow[In, Out]) close() {
 	raise(f.failure)
 }
 
-// end cancels what runs, waits for it, and closes the scope.
+// end cancels the running items, waits for them, and closes the scope.
 func (f *flow[In, Out]) end() {
 	f.closed = true
 	f.mu.Lock()
@@ -188,7 +189,7 @@ func (f *flow[In, Out]) end() {
 	}
 }
 
-// drop lets go of the items that no worker has taken.
+// drop drops the items that no worker has taken, and releases their places.
 func (f *flow[In, Out]) drop() {
 	for place := f.dequeued.Load(); place < f.head.Load(); place++ {
 		if err := f.ring.at(place).item.Load().err; err != nil {
@@ -199,7 +200,7 @@ func (f *flow[In, Out]) drop() {
 	}
 }
 
-// rouse wakes the loop, which looks again at what it waits for. A token that is there already will do.
+// rouse wakes the loop, which then checks again what it waits for. If wake already holds a token, that one is enough.
 func (f *flow[In, Out]) rouse() {
 	select {
 	case f.wake <- struct{}{}:
@@ -220,7 +221,7 @@ func (f *flow[In, Out]) publish(index uint64, value Out, err error) {
 	}
 }
 
-// Waits says what the stream waits for, from when its source goes on.
+// Waits returns what the stream waits for before its source may continue.
 func (f *flow[In, Out]) Waits() (reason, on string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -234,17 +235,17 @@ func (f *flow[In, Out]) Waits() (reason, on string) {
 		return "limit", strconv.Itoa(limit)
 	case !f.waiting.Load():
 		return "source", ""
-	case !f.windowOpen() || f.starved.Load(): // the source goes on once a quarter of the window is free
+	case !f.windowOpen() || f.starved.Load(): // the source continues once a quarter of the window is free
 		return "full", strconv.FormatUint(f.ring.size, 10) + " results"
 	case f.running() >= uint64(limit):
 		return "limit", strconv.Itoa(limit)
 	}
-	return "running", "" // the source is about to go on
+	return "running", "" // the source is about to continue
 }
 
 func (f *flow[In, Out]) limiter() *Limiter { return f.o.limiter }
 
-// Awaited is the item that the loop waits for, as the tree names it.
+// Awaited returns the label in the tree of the item that the loop waits for.
 func (f *flow[In, Out]) Awaited() string {
 	if f.o.unordered {
 		return ""

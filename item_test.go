@@ -14,8 +14,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/tasklog"
 )
 
-// An item's ctx is its own, whatever the item did with it: after the item it says that the task has ended, no task can be
-// started on it, and its path is still that of the item.
+// An item's ctx is its own, whatever the item did with it: after the item, the ctx reports that the task has ended, no task
+// can be started with it, and its path is still that of the item.
 func TestItemHasItsOwnContext(t *testing.T) {
 	for name, opts := range map[string][]StreamOption{
 		"plain":     {Limit(1)},
@@ -67,7 +67,7 @@ func panicText(fn func()) (text string) {
 	return "no panic"
 }
 
-// The ctx of an item that waits in vain does not stop the next one.
+// An item whose wait ends with its timeout does not stop the next item.
 func TestItemCancelsOnlyItself(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		results := 0
@@ -88,7 +88,7 @@ func TestItemCancelsOnlyItself(t *testing.T) {
 	})
 }
 
-// A stream costs by its items, not by its limit or its window.
+// The cost of a stream depends on its items, not on its limit or its window.
 func TestLargeLimitCostsNothing(t *testing.T) {
 	small := bytesOf(func() { mapFive(Limit(5)) })
 	for name, opts := range map[string][]StreamOption{
@@ -107,7 +107,7 @@ func mapFive(opts ...StreamOption) {
 	}
 }
 
-// bytesOf is how much fn allocates.
+// bytesOf returns how many bytes fn allocates.
 func bytesOf(fn func()) uint64 {
 	const runs = 100
 	var before, after runtime.MemStats

@@ -18,7 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// blocked starts n tasks that run fn and then wait, calls while they do, and ends them.
+// blocked calls start n times to start tasks that wait, calls while when all of them wait, and then ends them.
 func blocked(t *testing.T, n int, start func(ctx context.Context, i int, wait func(context.Context) error), while func(ctx context.Context)) {
 	t.Helper()
 	var ready sync.WaitGroup
@@ -43,7 +43,7 @@ func blocked(t *testing.T, n int, start func(ctx context.Context, i int, wait fu
 	}
 }
 
-// goroutineProfile is what /debug/pprof/goroutine?debug=1 serves.
+// goroutineProfile returns what /debug/pprof/goroutine?debug=1 serves.
 func goroutineProfile(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -63,14 +63,14 @@ func TestProfilesGroupEqualTasks(t *testing.T) {
 			if groups >= 1 && groups <= 3 && strings.Contains(profile, fmt.Sprint(tasks, " @ ")) {
 				return
 			}
-			if time.Now().After(until) { // the last of them may not have parked yet
+			if time.Now().After(until) { // some tasks may not have reached their wait yet
 				t.Fatalf("%d groups:\n%.2000s", groups, profile)
 			}
 		}
 	})
 }
 
-// IDs are in paths, and not in labels: there are too many of them.
+// IDs are in paths but not in labels: there are too many of them.
 func TestIDsAreNoLabels(t *testing.T) {
 	blocked(t, 100, func(ctx context.Context, i int, wait func(context.Context) error) {
 		Go(ctx, wait, Name("order"), ID(fmt.Sprint("no. ", i)))
@@ -102,7 +102,7 @@ func TestTasksKeepTheLabelsOfTheirCallers(t *testing.T) {
 	})
 }
 
-// labelsNow are the labels of the running goroutine, as its profile shows them.
+// labelsNow returns the labels of the calling goroutine, as its profile shows them.
 func labelsNow(t *testing.T) string {
 	t.Helper()
 	for block := range strings.SplitSeq(goroutineProfile(t), "\n\n") {
@@ -146,7 +146,7 @@ func TestLabelsAreRestored(t *testing.T) {
 
 type heldKey struct{}
 
-// A goroutine that a task started, and its label set with it, must not keep the task.
+// A leaked goroutine of a task, with the label of that task, must not keep the task in memory.
 func TestALeakedGoroutineDoesNotKeepItsTask(t *testing.T) {
 	release, collected := make(chan struct{}), make(chan struct{})
 	defer close(release)
@@ -171,14 +171,14 @@ func TestALeakedGoroutineDoesNotKeepItsTask(t *testing.T) {
 		default:
 		}
 		if time.Since(begun) > 20*time.Second {
-			t.Fatal("what the ctx of an ended task holds is not collected")
+			t.Fatal("the value in the ctx of an ended task is not collected")
 		}
 	}
 }
 
 var sink atomic.Pointer[[64 << 10]byte]
 
-// The runtime keeps a record for each distinct stack that allocates: tasks must not make theirs distinct.
+// The runtime keeps a record for each distinct stack that allocates: tasks must not make their stacks distinct.
 func TestTasksDoNotMultiplyStacks(t *testing.T) {
 	testenv.LongTest(t)
 	allocate := func(tasks int) {
@@ -206,11 +206,11 @@ func TestTasksDoNotMultiplyStacks(t *testing.T) {
 	allocate(30_000)
 	runtime.ReadMemStats(&after)
 	if grown := int64(after.BuckHashSys) - int64(before.BuckHashSys); grown > 64<<10 {
-		t.Errorf("the runtime's records of stacks have grown by %d bytes", grown)
+		t.Errorf("the runtime's records of stacks have grown by %d bytes, want at most 64 KiB", grown)
 	}
 }
 
-// Tasks below one scope have the labels of their own names, however many there are and in whatever turns.
+// Tasks below one scope have the labels of their own names, however many there are and in whatever order they start.
 func TestManyTasksInTurnsKeepTheirNames(t *testing.T) {
 	names := []string{"read", "", "read", "write", ""}
 	want := []string{"run/read", "run/#", "run/read", "run/write", "run/#"}

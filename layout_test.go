@@ -21,17 +21,17 @@ const (
 	anyModule  = "any other module"
 )
 
-// A layoutRule says what a package may import beside the standard library and golang.org/x. Patterns are those of
-// path.Match, relative to the module ("." is the root package); "x/..." is x and all below it, "..." is everything.
+// A layoutRule defines what packages may import besides the standard library and golang.org/x. Patterns are those of
+// path.Match, relative to the module ("." is the root package); "x/..." is x and everything below it, "..." is everything.
 type layoutRule struct {
-	packages string   // the packages it holds for; the first rule that matches counts
+	packages string   // the packages that it applies to; the first rule that matches counts
 	ours     []string // packages of this module
 	modules  []string // other modules; tests may import any
-	tests    []string // packages of this module that its tests may import as well
-	helper   bool     // helps tests: may import testing, and only tests import it
+	tests    []string // packages of this module that its tests may import in addition
+	helper   bool     // a test helper: may import testing, and only tests import it
 }
 
-// testOnly are packages that only tests and their helpers import, whatever their rule allows.
+// testOnly lists the packages that only tests and test helpers import, whatever their rule allows.
 var testOnly = []string{"testing/...", "pgregory.net/rapid/...", "github.com/rogpeppe/go-internal/testscript/..."}
 
 var layoutRules = []layoutRule{
@@ -91,17 +91,17 @@ var layoutRules = []layoutRule{
 	{packages: "examples/...", ours: []string{".", "retry", "measure", "inspect", "process", "tasklog", "live", "job/...", "logs/...", "api", "dash"}, modules: []string{"modernc.org/sqlite"}, tests: []string{"..."}},
 }
 
-// adapterImports is what a store may import: its parent, never a sibling.
+// adapterImports returns what a store may import: its parent, never a sibling.
 func adapterImports(parent string) []string { return []string{".", "retry", parent, "internal/..."} }
 
-// What packages of logs may import: those that keep or search records, and those that speak a protocol, as an input, an output or
-// both. The server knows none of them.
+// What packages of logs may import: those that store or search records, and those that implement a protocol, as an input, an
+// output or both. The server does not import any of them.
 var (
 	storeImports    = []string{".", "logs", "logs/filter", "logs/storage", "internal/..."}
 	protocolImports = []string{".", "logs", "logs/input", "logs/forward", "internal/..."}
 )
 
-// A listedPackage is what go list -json says about a package.
+// A listedPackage is the description of a package by go list -json.
 type listedPackage struct {
 	Dir, ImportPath, Name, Doc                  string
 	GoFiles, Imports, TestImports, XTestImports []string
@@ -181,7 +181,8 @@ func TestLayoutViolations(t *testing.T) {
 	}
 }
 
-// maxNames is how many top-level names the root package may export, with its constants as one. It may shrink, not grow.
+// maxNames is the maximum number of top-level names that the root package may export, with all its constants counted as one.
+// It may shrink, not grow.
 const maxNames = 50
 
 func TestRootIsSmall(t *testing.T) {
@@ -200,7 +201,7 @@ func TestRootIsSmall(t *testing.T) {
 	}
 }
 
-// TestPackagesSayWhatTheyHold wants a doc comment for each package that programs or packages of this module import.
+// TestPackagesSayWhatTheyHold requires a doc comment for each package that programs or packages of this module import.
 func TestPackagesSayWhatTheyHold(t *testing.T) {
 	for _, p := range listPackages(t) {
 		if p.Name != "main" && p.Doc == "" && len(p.GoFiles) > 0 {
@@ -209,7 +210,7 @@ func TestPackagesSayWhatTheyHold(t *testing.T) {
 	}
 }
 
-// TestExamplesAreInThisModule lets "go run ./examples/NAME" work from the root for each of them.
+// TestExamplesAreInThisModule checks that "go run ./examples/NAME" works from the root for each example.
 func TestExamplesAreInThisModule(t *testing.T) {
 	mains, err := filepath.Glob("examples/*/main.go")
 	if err != nil || len(mains) == 0 {
@@ -219,12 +220,12 @@ func TestExamplesAreInThisModule(t *testing.T) {
 	for _, main := range mains {
 		want := path.Join(modulePath, filepath.ToSlash(filepath.Dir(main)))
 		if !slices.ContainsFunc(packages, func(p listedPackage) bool { return p.ImportPath == want }) {
-			t.Errorf("%s is no package of this module: remove its go.mod", filepath.Dir(main))
+			t.Errorf("%s is not a package of this module: remove its go.mod", filepath.Dir(main))
 		}
 	}
 }
 
-// goList lists the packages of this module, once for all tests.
+// goList runs go list for the packages of this module, once for all tests.
 var goList = sync.OnceValues(func() ([]byte, error) {
 	return exec.Command("go", "list", "-json=Dir,ImportPath,Name,Doc,GoFiles,Imports,TestImports,XTestImports", "./...").Output()
 })
@@ -247,7 +248,7 @@ func listPackages(t *testing.T) []listedPackage {
 			t.Fatalf("read go list: %v", err)
 		}
 		packages = append(packages, p)
-		// go test keeps a result until a file that the test itself opened changes.
+		// Open each directory: go test caches a result until a file that the test itself opened changes.
 		if dir, err := os.Open(p.Dir); err != nil {
 			t.Fatal(err)
 		} else if err := dir.Close(); err != nil {
@@ -320,7 +321,7 @@ func (r layoutRule) String() string {
 
 func isOurs(importPath string) bool { return matchesPath(modulePath+"/...", importPath) }
 
-// shortPath shortens the path of one of our packages; others it leaves alone.
+// shortPath returns the path of a package of this module relative to the module, and other paths unchanged.
 func shortPath(importPath string) string {
 	switch {
 	case importPath == modulePath:

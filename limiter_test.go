@@ -18,7 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// A gauge knows how many of its functions run at the moment, and how many ran at most.
+// A gauge counts how many of its functions run at the moment, and how many have run concurrently at most.
 type gauge struct {
 	mu            sync.Mutex
 	running, most int
@@ -37,7 +37,7 @@ func (g *gauge) hold(ctx context.Context, d time.Duration) error {
 	return Sleep(ctx, d)
 }
 
-// now is how many run once nothing moves any more; in a bubble.
+// now returns how many run once all goroutines of the bubble are blocked.
 func (g *gauge) now() int {
 	synctest.Wait()
 	g.mu.Lock()
@@ -67,7 +67,7 @@ func TestLimitsThatAreNone(t *testing.T) {
 					items++
 				}
 				if g.most != 64 || items != 64 {
-					t.Errorf("%d at once, %d results, want 64 of each", g.most, items)
+					t.Errorf("%d ran concurrently, %d results, want 64 of each", g.most, items)
 				}
 			})
 		})
@@ -89,7 +89,7 @@ func TestLimitBoundsAStream(t *testing.T) {
 					return g.hold(ctx, time.Second)
 				}, c.opts...)
 				if err != nil || g.most != c.want || time.Since(start) != 4*time.Second {
-					t.Errorf("%d at once for %v, error %v; want %d for 4 s", g.most, time.Since(start), err, c.want)
+					t.Errorf("%d ran concurrently for %v, error %v; want %d for 4 s", g.most, time.Since(start), err, c.want)
 				}
 			})
 		})
@@ -112,9 +112,9 @@ func TestLimiterSetWhileAStreamRuns(t *testing.T) {
 				}
 			}
 			want(4)
-			limit.Set(7) // room for more, at once
+			limit.Set(7) // three more items start immediately
 			want(7)
-			limit.Set(2) // what runs may finish
+			limit.Set(2) // running items may finish
 			if got := g.now(); got != 7 {
 				t.Errorf("%d run right after the limit was lowered, want 7", got)
 			}
@@ -171,11 +171,11 @@ func TestLimiterBoundsItsStreamsTogether(t *testing.T) {
 				limit.Set(6)
 				want(6)
 				limit.Set(4)
-				want(6) // what runs may finish
+				want(6) // running items may finish
 				time.Sleep(90 * time.Minute)
 				want(4)
 				if a, b := g[0].now(), g[1].now(); a == 0 || b == 0 {
-					t.Errorf("%d and %d run, want some of each", a, b)
+					t.Errorf("%d and %d run, want at least one of each", a, b)
 				}
 				cancel()
 				<-ended
@@ -198,7 +198,7 @@ func TestLimiterBoundsItsStreamsTogether(t *testing.T) {
 	}
 }
 
-// A stream that waits for its source, or for the loop, holds no place.
+// A stream that waits for its source, or for the loop, occupies no place.
 func TestLimiterIsNotHeldByAStreamThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit, never := Limit(1), make(chan int)
@@ -210,7 +210,7 @@ func TestLimiterIsNotHeldByAStreamThatWaits(t *testing.T) {
 			_ = Each(ctx, Receive(ctx, never), func(context.Context, int) error { return nil }, limit)
 		}()
 		synctest.Wait()
-		// Two stages of a pipeline share it, and neither holds what the other needs.
+		// Two stages of a pipeline share the limit, and neither keeps a place that the other needs.
 		double := func(_ context.Context, i int) (int, error) { return 2 * i, nil }
 		got, err := Collect(Map(ctx, Map(ctx, upTo(5), double, limit), double, limit))
 		if err != nil || !slices.Equal(got, []int{0, 4, 8, 12, 16}) {
@@ -221,7 +221,7 @@ func TestLimiterIsNotHeldByAStreamThatWaits(t *testing.T) {
 	})
 }
 
-// An item that panics, fails, times out or ends its goroutine gives its place back.
+// An item that panics, fails, times out or ends its goroutine releases its place.
 func TestLimiterPlacesComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := Limit(2)
@@ -309,7 +309,7 @@ func TestLimiterSetAndCurrent(t *testing.T) {
 	}
 }
 
-// An adaptive limit goes on from what it was set to.
+// An adaptive limit continues from the number that was set.
 func TestLimiterSetIsWhereAnAdaptiveLimitGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := AdaptiveLimit(1, 100)
@@ -326,7 +326,7 @@ func TestLimiterSetIsWhereAnAdaptiveLimitGoesOn(t *testing.T) {
 
 func TestOverloaded(t *testing.T) {
 	err := retry.Overloaded(io.ErrUnexpectedEOF)
-	// The mark counts, wrapped or not: a round of it halves the limit.
+	// A wrapped mark has the same effect as a bare one: if all items are refused, the limit is halved.
 	for name, err := range map[string]error{"bare": err, "wrapped": fmt.Errorf("call: %w", err)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

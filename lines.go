@@ -14,16 +14,16 @@ import (
 
 const (
 	maxLine = 1 << 20  // the longest line that Lines yields, in bytes
-	chunk   = 64 << 10 // what it reads at once
+	chunk   = 64 << 10 // bytes per Read of r
 )
 
-// Lines makes a stream of the lines of r without their ends, "\n" or "\r\n". A line longer than 1 MiB is left out; an error
-// that gives its number is yielded instead. An error of r ends the stream; the line that it cuts off is not yielded. A panic in
-// r is such an error, a [*PanicError].
+// Lines returns a stream of the lines of r without their line endings, "\n" or "\r\n". A line longer than 1 MiB is left out;
+// an error with its number is yielded instead. An error of r ends the stream; the line that it cuts off is not yielded. A
+// panic in r is such an error, a [*PanicError].
 //
-// If ctx is canceled, or a [Map] over the stream is left, while r blocks in Read, the stream still ends at once: by a read
-// deadline if r has SetReadDeadline, as connections and pipes do, and otherwise by abandoning the Read, whose goroutine ends
-// when Read returns. r is read only while the stream is asked for a line.
+// If ctx is canceled, or a [Map] over the stream is left, while r blocks in Read, the stream still ends immediately: by a
+// read deadline if r has SetReadDeadline, as connections and pipes do, and otherwise by abandoning the Read, whose goroutine
+// ends when Read returns. r is read only while the stream is asked for a line.
 //
 //go:noinline
 func Lines(ctx context.Context, r io.Reader) Stream[string] {
@@ -58,10 +58,10 @@ func (e *longLine) Error() string {
 	return fmt.Sprintf("line %d is longer than %d bytes: left out", e.number, maxLine)
 }
 
-// errLastLine comes with a line that has no end.
+// errLastLine is returned with a last line that has no line ending.
 var errLastLine = errors.New("last line")
 
-// readLine returns one line. Of one that an error of r cuts off it returns the error alone.
+// readLine returns one line. If an error of r cuts the line off, it returns only the error.
 func readLine(r *bufio.Reader, number int) (string, error) {
 	var line []byte
 	for long := false; ; {
@@ -96,7 +96,7 @@ type interruptible struct {
 	left <-chan struct{}
 
 	buf   []byte
-	asks  chan int // for so many bytes
+	asks  chan int // the numbers of bytes to read
 	reads chan read
 }
 
@@ -146,7 +146,7 @@ func (in *interruptible) readOnce(size int) {
 	r.n, r.err = n, err
 }
 
-// interrupt ends the Read that runs, or gives it up.
+// interrupt ends the running Read by a deadline, or abandons it.
 func (in *interruptible) interrupt(err error) error {
 	d, ok := in.r.(interface{ SetReadDeadline(time.Time) error })
 	if ok && d.SetReadDeadline(time.Unix(1, 0)) == nil {

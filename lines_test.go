@@ -20,10 +20,10 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 )
 
-// longestLine is the longest that Lines yields, as its comment says.
+// longestLine is the length of the longest line that Lines yields, as its comment says.
 const longestLine = 1 << 20
 
-// chunks reads from a text in pieces of the given sizes, the last of which repeats.
+// chunks reads a text in pieces of the given sizes, the last of which repeats.
 type chunks struct {
 	text  []byte
 	sizes []int
@@ -45,7 +45,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// split is the lines of a text as the standard library sees them, without those that are too long, whose numbers are
+// split returns the lines of a text as the standard library splits them, without those that are too long, whose numbers are
 // in long.
 func split(text []byte) (lines []string, long []int) {
 	s := bufio.NewScanner(bytes.NewReader(text))
@@ -60,7 +60,7 @@ func split(text []byte) (lines []string, long []int) {
 	return lines, long
 }
 
-// readLines is the lines that Lines yields, and its errors.
+// readLines returns the lines that Lines yields, and its errors.
 func readLines(ctx context.Context, r io.Reader) (lines []string, errs []error) {
 	for line, err := range Lines(ctx, r) {
 		if err != nil {
@@ -142,14 +142,14 @@ func TestLinesEndsWithAnErrorOfItsReader(t *testing.T) {
 	if !slices.Equal(lines, []string{"a", "b"}) || len(errs) != 1 || !errors.Is(errs[0], errTooMuch) || reads != 1 {
 		t.Errorf("got %q, %v after %d reads", lines, errs, reads)
 	}
-	// Data and error at once.
+	// The reader returns data and an error together.
 	lines, errs = readLines(t.Context(), iotest.DataErrReader(strings.NewReader("a\nb")))
 	if !slices.Equal(lines, []string{"a", "b"}) || len(errs) > 0 {
 		t.Errorf("got %q, %v", lines, errs)
 	}
 }
 
-// A brokenReader ends its reads as it is told to.
+// A brokenReader calls its function, which ends the reads with a panic or Goexit.
 type brokenReader func()
 
 func (r brokenReader) Read([]byte) (int, error) {
@@ -180,7 +180,8 @@ func TestLinesEndsWithAPanicOfItsReader(t *testing.T) {
 	}
 }
 
-// A reader that reports more bytes than it was given space for, or fewer than none, ends the stream with an error that says so.
+// A reader that reports a negative number of bytes, or more than it was given space for, ends the stream with an error that
+// says so.
 func TestLinesEndsWithAWrongCountOfItsReader(t *testing.T) {
 	for name, count := range map[string]func(size int) int{
 		"negative":             func(int) int { return -1 },
@@ -198,7 +199,7 @@ func TestLinesEndsWithAWrongCountOfItsReader(t *testing.T) {
 	}
 }
 
-// The error ends the stream also when it cuts off a line that was too long already.
+// The error ends the stream also when the line that it cuts off was already too long.
 func TestLinesEndsWithAnErrorInALongLine(t *testing.T) {
 	failed := false
 	r := io.MultiReader(strings.NewReader(strings.Repeat("x", longestLine+100)), readerFunc(func(p []byte) (int, error) {
@@ -218,16 +219,16 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// What does not fit beside the start of a line is read with the next Read, and not lost.
+// Data that does not fit beside the start of a line is read by the next Read, and not lost.
 func TestLinesKeepsAllOfALargeRead(t *testing.T) {
 	text := "start" + strings.Repeat("0123456789", 40_000) + "\nend"
 	got, errs := readLines(t.Context(), &chunks{[]byte(text), []int{5, 1 << 30}})
 	if len(errs) > 0 || strings.Join(got, "\n") != text {
-		t.Errorf("%d of %d bytes came, errors %v", len(strings.Join(got, "\n")), len(text), errs)
+		t.Errorf("got %d of %d bytes, errors %v", len(strings.Join(got, "\n")), len(text), errs)
 	}
 }
 
-// A connection's Read is ended by its deadline, which is gone again afterwards.
+// A connection's Read is ended by a read deadline, which is removed afterwards.
 func TestLinesInterruptsAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
@@ -256,7 +257,7 @@ func TestLinesInterruptsAConnection(t *testing.T) {
 	})
 }
 
-// A Read that cannot be ended is abandoned; its goroutine ends when it returns.
+// A Read that cannot be ended is abandoned; its goroutine ends when the Read returns.
 func TestLinesAbandonsARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
@@ -274,7 +275,7 @@ func TestLinesAbandonsARead(t *testing.T) {
 		if got := time.Since(start); got != time.Second {
 			t.Errorf("ended after %v, want 1 s", got)
 		}
-		w.Close() // the bubble would not end before the goroutine has
+		w.Close() // lets the goroutine of the Read end, and with it the bubble
 	})
 }
 
@@ -290,7 +291,7 @@ func TestLinesOfACanceledContextReadsNothing(t *testing.T) {
 	}
 }
 
-// A Map that is left ends a Read that blocks, with a deadline or by abandoning it.
+// Leaving a Map ends a Read that blocks, by a deadline or by abandoning it.
 func TestLinesEndsWithTheMapThatPullsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
@@ -343,7 +344,7 @@ func TestLinesReadsOnlyWhileALineIsAskedFor(t *testing.T) {
 	})
 }
 
-// Whatever the text and however it comes: the lines are those of bufio.Scanner, those that are too long left out and
+// For any text and any sizes of its reads, the lines are those of bufio.Scanner, except that too long lines are left out and
 // reported.
 func TestLinesLaw(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {

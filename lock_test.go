@@ -11,8 +11,8 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 )
 
-// strangeContext is a context of a user's own that waits in each of its methods until another goroutine has asked a task's ctx
-// whether it is canceled.
+// strangeContext is a user's own context, each method of which waits until another goroutine has asked a task's ctx whether
+// it is canceled.
 type strangeContext struct {
 	context.Context
 	asks func(method string)
@@ -38,8 +38,8 @@ func (c strangeContext) AfterFunc(f func()) func() bool {
 	return context.AfterFunc(c.Context, f)
 }
 
-// TestContextsAreAskedWithoutALock: a ctx of the user's own may wait for somebody who asks the scope or the task, which would
-// never get an answer from one that held its mutex.
+// TestContextsAreAskedWithoutALock checks that no lock of a scope or task is held while methods of a user's own ctx are
+// called: they may wait for a goroutine that asks the scope or the task.
 func TestContextsAreAskedWithoutALock(t *testing.T) {
 	var task atomic.Pointer[context.Context]
 	var asked [2]atomic.Bool
@@ -49,7 +49,7 @@ func TestContextsAreAskedWithoutALock(t *testing.T) {
 		var busy atomic.Bool
 		strange := strangeContext{Context: pprof.WithLabels(below, pprof.Labels("request", "7")), asks: func(method string) {
 			if !busy.CompareAndSwap(false, true) {
-				return // it is asked by the question below
+				return // called by the goroutine below
 			}
 			defer busy.Store(false)
 			answered := make(chan struct{})
@@ -83,7 +83,7 @@ func TestContextsAreAskedWithoutALock(t *testing.T) {
 	}
 }
 
-// mislabeledContext answers runtime/pprof with something that cannot be compared.
+// mislabeledContext returns a value of an incomparable type when runtime/pprof reads the labels.
 type mislabeledContext struct{ context.Context }
 
 func (c mislabeledContext) Value(key any) any {

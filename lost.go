@@ -2,16 +2,16 @@ package meanwhile
 
 import "github.com/meanwhile-go/meanwhile/internal/scope"
 
-// notePanic notes an error that the loop will not be given, if it carries a panic: that of the function for an item, or of a task
-// below the item. Other errors are dropped.
+// notePanic records an error that the loop will not receive, if it contains a panic: of the function for an item, or of a
+// task below the item. Other errors are dropped.
 func (f *flow[In, Out]) notePanic(err error) {
 	if hasNewPanic(&f.scope, err) {
 		f.lost = append(f.lost, err)
 	}
 }
 
-// hasNewPanic reports whether err carries a panic that is not known above the stream n already: in the cause of its cancellation, or
-// as the failure of another task that an item has waited for.
+// hasNewPanic reports whether err contains a panic that is not known above the stream n yet. A panic is known if it is in
+// the cause of the stream's cancellation, or in the failure of another task that an item has waited for.
 func hasNewPanic(n *scope.Node, err error) (found bool) {
 	c := n.CanceledBy()
 	scope.WalkErrors(err, func(e error, _ bool) bool {
@@ -27,7 +27,7 @@ func hasNewPanic(n *scope.Node, err error) (found bool) {
 	return found
 }
 
-// loseResults loses the results that the loop has not taken, when no worker runs any more.
+// loseResults records the panics among the results that the loop has not taken. It is called when no worker runs any more.
 func (f *flow[In, Out]) loseResults() {
 	end := f.head.Load()
 	if f.o.unordered {
@@ -40,8 +40,8 @@ func (f *flow[In, Out]) loseResults() {
 	}
 }
 
-// reportLost makes the panics that the loop was not given failures of the scope that the stream is in. It is deferred around
-// close.
+// reportLost reports the panics that the loop did not receive as failures of the scope that the stream is in. It is deferred
+// around close.
 func (f *flow[In, Out]) reportLost() { reportLost(&f.scope, f.lost) }
 
 func reportLost(n *scope.Node, lost []error) {

@@ -14,7 +14,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// panicsLate is the function of a stream whose item 0 has a result at once, while the others panic when they are canceled.
+// panicsLate is the function of a stream whose item 0 returns a result immediately, while the others panic when they are
+// canceled.
 func panicsLate(ctx context.Context, i int) (int, error) {
 	if i > 0 {
 		<-ctx.Done()
@@ -23,7 +24,7 @@ func panicsLate(ctx context.Context, i int) (int, error) {
 	return i, nil
 }
 
-// firstLine is the text of an error without the stack.
+// firstLine returns the text of an error without the stack.
 func firstLine(err error) string {
 	if err == nil {
 		return ""
@@ -32,7 +33,7 @@ func firstLine(err error) string {
 	return line
 }
 
-// A panic of an item that the loop is not given is a failure of the scope.
+// A panic of an item that the loop does not receive is a failure of the scope.
 func TestPanicOfAnItemAfterTheLoopWasLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		fn   func(context.Context, int) (int, error)
@@ -86,7 +87,7 @@ func TestPanicOfAnItemAfterTheLoopWasLeft(t *testing.T) {
 	}
 }
 
-// What has an error with a panic before another stream that is left is not lost either.
+// A panic of an item is also not lost when it is in an error that an inner stream yields to a stream that is left.
 func TestPanicOfAnItemOfAnInnerStream(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {
@@ -108,7 +109,7 @@ func TestPanicOfAnItemOfAnInnerStream(t *testing.T) {
 	})
 }
 
-// So it is where a Batch is in between, and where a task of the inner stream panics.
+// The same holds when a Batch is in between, and when a task of the inner stream panics.
 func TestPanicOfAnItemBehindAnotherStream(t *testing.T) {
 	panics := func(ctx context.Context, i int) (int, error) {
 		if i == 1 {
@@ -147,7 +148,7 @@ func TestPanicOfAnItemBehindAnotherStream(t *testing.T) {
 	}
 }
 
-// A panic that the scope knows already is not reported a second time by the items that it cancels.
+// A panic that the scope already knows is not reported a second time by the items that it cancels.
 func TestPanicThatCancelsAStreamCountsOnce(t *testing.T) {
 	for name, give := range map[string]func(ctx context.Context, task *Task[struct{}]) error{
 		"error": func(ctx context.Context, _ *Task[struct{}]) error { return ctx.Err() },
@@ -170,7 +171,7 @@ func TestPanicThatCancelsAStreamCountsOnce(t *testing.T) {
 						return 0, give(ctx, task)
 					}) {
 						if item := (*ItemError)(nil); errors.As(err, &item) {
-							t.Errorf("the loop was given %v", err)
+							t.Errorf("the loop received %v", err)
 						}
 					}
 					return nil
@@ -183,7 +184,8 @@ func TestPanicThatCancelsAStreamCountsOnce(t *testing.T) {
 	}
 }
 
-// So is one that comes with the failures of others: the items carry what canceled them, which has all of these.
+// The same holds for a panic among other failures: the items return the cause of their cancellation, which contains all of
+// these.
 func TestPanicAmongFailuresThatCancelsAStreamCountsOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {
@@ -204,7 +206,7 @@ func TestPanicAmongFailuresThatCancelsAStreamCountsOnce(t *testing.T) {
 	})
 }
 
-// Each joins the panics that come after the first failure to it, also when no scope is above.
+// Each returns the panics that come after the first failure joined with it, also without a scope around it.
 func TestEachReturnsLaterPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		each := func(ctx context.Context) error {
@@ -231,7 +233,7 @@ func TestEachReturnsLaterPanics(t *testing.T) {
 	})
 }
 
-// Without a scope, a panic that the loop is not given is logged.
+// Without a scope, a panic that the loop does not receive is logged.
 func TestPanicOfAnItemWithoutAScopeIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()

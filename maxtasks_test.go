@@ -32,7 +32,7 @@ var scopes = map[string]func(context.Context, func(context.Context) error, ...Ta
 	},
 }
 
-// second is a function that takes a second.
+// second runs for a second.
 func (g *gauge) second(ctx context.Context) error { return g.hold(ctx, time.Second) }
 
 func TestMaxTasksBoundsAScope(t *testing.T) {
@@ -50,7 +50,7 @@ func TestMaxTasksBoundsAScope(t *testing.T) {
 						Go(ctx, g.second, InBackground())
 						Async(ctx, func(ctx context.Context) (int, error) { return 0, g.second(ctx) })
 						Go(ctx, g.second)
-						Go(ctx, func(ctx context.Context) error { // has a place until what is below it has ended
+						Go(ctx, func(ctx context.Context) error { // keeps its place until the task below it has ended
 							Go(ctx, func(ctx context.Context) error { return g.second(ctx) })
 							return nil
 						})
@@ -61,10 +61,10 @@ func TestMaxTasksBoundsAScope(t *testing.T) {
 					t.Fatal(err)
 				}
 				if g.most != 3 {
-					t.Errorf("%d at once, want 3", g.most)
+					t.Errorf("%d ran concurrently, want 3", g.most)
 				}
 				if took := time.Since(begin); took != 20*time.Second {
-					t.Errorf("60 tasks of a second, 3 at once, took %v", took)
+					t.Errorf("60 tasks of a second, 3 of them concurrently, took %v", took)
 				}
 			})
 		})
@@ -86,7 +86,7 @@ func TestMaxTasksCountsBackgroundTasks(t *testing.T) {
 	})
 }
 
-// What is below the tasks of the scope does not count, nor are scopes and streams in it.
+// Tasks below the tasks of the scope do not count, nor do scopes and streams in it.
 func TestMaxTasksCountsNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := new(gauge)
@@ -108,7 +108,7 @@ func TestMaxTasksCountsNothingElse(t *testing.T) {
 			return Each(ctx, upTo(5), func(ctx context.Context, _ int) error { return g.second(ctx) })
 		}, MaxTasks(1))
 		if err != nil || g.most != 10 {
-			t.Errorf("%d at once, %v; want 10", g.most, err)
+			t.Errorf("%d ran concurrently, error %v; want 10", g.most, err)
 		}
 	})
 }
@@ -135,7 +135,7 @@ func TestMaxTasksServesInOrder(t *testing.T) {
 	})
 }
 
-// A place comes back however a task ends.
+// A place is released however a task ends.
 func TestMaxTasksGetsPlacesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
@@ -161,7 +161,7 @@ func TestMaxTasksGetsPlacesBack(t *testing.T) {
 				Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Second) })
 				Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Second) })
 				cancel()
-				Go(impatient, hang) // never has a place
+				Go(impatient, hang) // never gets a place
 			},
 		}
 		begin := time.Now()
@@ -175,7 +175,7 @@ func TestMaxTasksGetsPlacesBack(t *testing.T) {
 				Go(ctx, g.second)
 			}
 			if got := g.now(); got != 2 {
-				t.Errorf("%d at once, want 2", got)
+				t.Errorf("%d ran concurrently, want 2", got)
 			}
 			return nil
 		}, MaxTasks(2))
@@ -190,7 +190,7 @@ func TestMaxTasksCanceledWhileWaiting(t *testing.T) {
 	never := func(context.Context) error { t.Error("the function was called"); return nil }
 	for name, open := range scopes {
 		if strings.HasPrefix(name, "Shield") {
-			continue // a cancellation does not reach it for an hour
+			continue // a cancellation reaches it only after an hour
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestMaxTasksCanceledWhileWaiting(t *testing.T) {
 	}
 }
 
-// A failure lets the calls of Go that wait return, and is the only one.
+// When a task fails, the calls of Go that wait return, and that failure is the only one.
 func TestMaxTasksFailureWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := Run(t.Context(), func(ctx context.Context) error {
@@ -246,7 +246,7 @@ func TestMaxTasksFailureWhileWaiting(t *testing.T) {
 	})
 }
 
-// A ctx of its own that ends while Go waits fails the task like any deadline of its own.
+// When a derived ctx times out while Go waits, the task fails as with any deadline of its own.
 func TestMaxTasksOwnDeadlineWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := Supervise(t.Context(), func(ctx context.Context) error {

@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// withoutModules are packages that README.md promises to link no module but this one and the standard library.
+// withoutModules lists the packages that README.md promises to depend on no module except this one and the standard library.
 var withoutModules = []string{".", "retry", "inspect", "tasklog", "measure", "job", "job/memory", "live", "api"}
 
-// TestPackagesWithoutModules lists all that these packages link, and who links it when there is something.
+// TestPackagesWithoutModules checks that these packages link no other module.
 func TestPackagesWithoutModules(t *testing.T) {
 	if len(linkedModules(t, withoutModules...)) == 0 {
 		return
@@ -22,15 +22,15 @@ func TestPackagesWithoutModules(t *testing.T) {
 	}
 }
 
-// TestPackagesWithoutModulesViolations lists what a package links that has modules.
+// TestPackagesWithoutModulesViolations checks that a package with such dependencies is detected.
 func TestPackagesWithoutModulesViolations(t *testing.T) {
 	if modules := strings.Join(linkedModules(t, "job/postgres"), " "); !strings.Contains(modules, "github.com/jackc/pgx/v5") {
-		t.Errorf("job/postgres links %s", modules)
+		t.Errorf("job/postgres links %s, want github.com/jackc/pgx/v5 among others", modules)
 	}
 }
 
-// linkedModules returns the path of the module of each package that some of ours link, without those of the standard library and
-// of this module.
+// linkedModules returns the module paths of all packages that the named packages of this module link, except those of the
+// standard library and of this module.
 func linkedModules(t *testing.T, names ...string) []string {
 	t.Helper()
 	const format = `{{if .Module}}{{if not .Module.Main}}{{.Module.Path}}{{end}}{{end}}`

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// A caller's mistake panics with a text that names what was called and says what to do instead.
+// A caller's mistake panics with a text that names the function and says what to do instead.
 func TestMisuse(t *testing.T) {
 	ctx := t.Context()
 	returns := func(context.Context) error { t.Error("the function was called"); return nil }
@@ -100,8 +100,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// A scope whose function returns while a background task of it ends, between the end of the task's function and that of
-// the task, ends as well.
+// A scope also ends when its function returns while a background task is ending, between the end of the task's function and
+// that of the task itself.
 func TestBackgroundThatEndsTogetherWithItsScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := Observe(func(e Event) {

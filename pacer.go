@@ -12,11 +12,11 @@ import (
 
 // A Pacer is a rate limit that spaces starts evenly in time. [Rate] returns one. As a StreamOption it spaces the starts of a
 // stream's items, and with [Retry] all their attempts; given to several streams, or also used with [Pacer.Wait], it spaces
-// all of them together. Its methods may be called by many goroutines at once.
+// all of them together. Its methods may be called concurrently.
 type Pacer struct {
 	mu       sync.Mutex
 	interval time.Duration
-	last     time.Time // the turn that was given last
+	last     time.Time // the last start that was allowed
 	waiting  list.List // of *pacerWait, oldest first
 	timer    *time.Timer
 }
@@ -41,30 +41,30 @@ func Rate(n int, per time.Duration) *Pacer {
 	return p
 }
 
-// Set changes the rate, also for those who are already waiting.
+// Set changes the rate, also for callers that are already waiting.
 func (p *Pacer) Set(n int, per time.Duration) {
 	if n <= 0 || per <= 0 {
 		panic(fmt.Sprintf("meanwhile: Rate(%d, %v): give a positive number and a positive duration", n, per))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.interval = (per-1)/time.Duration(n) + 1 // rounded up: what is cut off would add up to more starts than n
+	p.interval = (per-1)/time.Duration(n) + 1 // rounded up: rounded down, the fractions would add up to more starts than n
 	if p.waiting.Len() == 0 {
 		return
 	}
 	now := time.Now()
 	if due := p.last.Add(p.interval); due.Before(now) {
-		p.last = now.Add(-p.interval) // turns that the old rate held back are not made up for
+		p.last = now.Add(-p.interval) // starts that the old rate delayed are not made up for
 	}
 	p.give(now)
 }
 
-// Wait returns when it is the caller's turn, in the order of the calls, or with ctx's error and its cause when ctx is canceled
-// first; later callers then move up. If the turn would come after the deadline of ctx, Wait returns at once with an error that
-// says so and that errors.Is matches with context.DeadlineExceeded.
+// Wait returns when it is the caller's turn, in the order of the calls, or with ctx's error and its cause when ctx is
+// canceled first; later callers then move up. If the turn would come after the deadline of ctx, Wait immediately returns an
+// error that says so and that errors.Is matches with context.DeadlineExceeded.
 func (p *Pacer) Wait(ctx context.Context) error { return p.wait(ctx, true) }
 
-// wait is Wait, which refuses to wait in vain if it is told to.
+// wait is Wait. With refuse, it does not wait for a turn that would come after the deadline of ctx.
 func (p *Pacer) wait(ctx context.Context, refuse bool) error {
 	if err := scope.CtxError(ctx); err != nil {
 		return err
@@ -100,13 +100,13 @@ func (p *Pacer) wait(ctx context.Context, refuse bool) error {
 	return scope.CtxError(ctx)
 }
 
-// startTime is when the one with so many before it will have its turn.
+// startTime returns the turn of a waiter that has the given number of waiters before it.
 func (p *Pacer) startTime(before int) time.Time {
 	wait := float64(p.interval) * float64(before+1)
 	return p.last.Add(time.Duration(min(wait, float64(scope.Forever))))
 }
 
-// give gives their turns to those for whom they have come, and sets the timer for the next one.
+// give wakes the waiters whose turn has come, and sets the timer for the next one.
 func (p *Pacer) give(now time.Time) {
 	for place := p.waiting.Front(); place != nil; place = p.waiting.Front() {
 		turn := p.startTime(0)
@@ -124,7 +124,7 @@ func (p *Pacer) give(now time.Time) {
 	}
 	if p.timer != nil {
 		p.timer.Stop()
-		p.timer = nil // another one may be made in another bubble of synctest
+		p.timer = nil // the next timer may be created in another synctest bubble
 	}
 }
 
@@ -140,10 +140,11 @@ func (p *Pacer) alarm(d time.Duration) {
 	})
 }
 
-// maxShown is how many of those who wait know when their turn is: to count those before them takes time.
+// maxShown is the number of waiters, the first in the queue, for which Until returns a turn: counting the waiters before one
+// takes time.
 const maxShown = 100
 
-// Until is when w has its turn, or zero if it has had it, or has too many before it.
+// Until returns the turn of w, or zero if w has had it or maxShown or more waiters are before it.
 func (w *pacerWait) Until() time.Time {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()

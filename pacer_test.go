@@ -24,7 +24,7 @@ func TestPacerSpacesStartsEvenly(t *testing.T) {
 				t.Errorf("start %d at %v, want %v", i, got, want)
 			}
 		}
-		// What nobody asked for in an hour is not saved up.
+		// Starts that were not used for an hour are not saved up.
 		time.Sleep(time.Hour)
 		start = time.Now()
 		for range 3 {
@@ -59,7 +59,7 @@ func TestPacerWaiterThatGivesUpGivesItsTurnBack(t *testing.T) {
 		p, start, reason := Rate(1, time.Second), time.Now(), errors.New("reason")
 		var at journal[time.Duration]
 		ctxs, cancels := make([]context.Context, 6), make([]context.CancelCauseFunc, 6)
-		for i := range 6 { // turns at 0 to 5 s
+		for i := range 6 { // their turns are at 0 to 5 s
 			ctxs[i], cancels[i] = context.WithCancelCause(t.Context())
 			defer cancels[i](nil)
 			go func() {
@@ -74,12 +74,12 @@ func TestPacerWaiterThatGivesUpGivesItsTurnBack(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(100 * time.Millisecond)
-		cancels[3](reason) // one in the middle
-		cancels[1](reason) // and the one whose turn is next
+		cancels[3](reason) // in the middle of the queue
+		cancels[1](reason) // the one whose turn is next
 		time.Sleep(time.Minute)
 		s := time.Second
 		if want := []time.Duration{0, s, 2 * s, 3 * s}; !slices.Equal(at.all(), want) {
-			t.Errorf("starts at %v, want %v: those who came later move forward", at.all(), want)
+			t.Errorf("starts at %v, want %v: later callers move forward", at.all(), want)
 		}
 	})
 }
@@ -93,23 +93,23 @@ func TestPacerRefusesToWaitBeyondADeadline(t *testing.T) {
 			return p.Wait(ctx)
 		}
 		if err := wait(time.Millisecond); err != nil {
-			t.Errorf("the first turn comes at once, got %v", err)
+			t.Errorf("the first call: got %v, want its turn immediately", err)
 		}
 		err := wait(500 * time.Millisecond)
 		var timeout interface{ Timeout() bool }
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &timeout) || !timeout.Timeout() || time.Since(start) != 0 {
-			t.Errorf("got %v after %v, want the deadline at once", err, time.Since(start))
+			t.Errorf("got %v after %v, want the error of the deadline immediately", err, time.Since(start))
 		}
 		if want := "rate: the turn comes in 1s, the deadline of ctx in 500ms: context deadline exceeded"; err != nil && err.Error() != want {
 			t.Errorf("got %q, want %q", err, want)
 		}
-		// It has taken no turn, and those that wait count.
-		for range 3 { // turns at 1, 2 and 3 s
+		// That call has used up no turn. Waiting calls count for the next one.
+		for range 3 { // their turns are at 1, 2 and 3 s
 			go func() { _ = p.Wait(t.Context()) }()
 			synctest.Wait()
 		}
 		if err := wait(3500 * time.Millisecond); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 0 {
-			t.Errorf("got %v after %v, want the deadline at once: the turn is at 4 s", err, time.Since(start))
+			t.Errorf("got %v after %v, want the error of the deadline immediately: the turn is at 4 s", err, time.Since(start))
 		}
 		if err := wait(4500 * time.Millisecond); err != nil || time.Since(start) != 4*time.Second {
 			t.Errorf("got %v after %v, want the turn at 4 s", err, time.Since(start))
@@ -129,7 +129,7 @@ func TestPacerSetHoldsForThoseWhoWait(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(10 * time.Minute)
-		p.Set(1, time.Minute) // what the old rate held back is not made up for
+		p.Set(1, time.Minute) // starts that the old rate delayed are not made up for
 		time.Sleep(90 * time.Second)
 		p.Set(1, 10*time.Minute)
 		time.Sleep(time.Hour)
@@ -140,7 +140,8 @@ func TestPacerSetHoldsForThoseWhoWait(t *testing.T) {
 	})
 }
 
-// Whoever asks, gives up or changes its deadline: turns are in order, spaced, and none is lost to one who gave up.
+// For any calls, cancellations and changes of the deadline: turns are in order and spaced, and none is lost to a canceled
+// caller.
 func TestPacerLawOfGivingUp(t *testing.T) {
 	type caller struct{ Asks, Patience int }
 	rapid.Check(t, func(r *rapid.T) {
@@ -166,7 +167,7 @@ func TestPacerLawOfGivingUp(t *testing.T) {
 			time.Sleep(time.Minute)
 			at = starts.all()
 		})
-		// The same by hand: one who gives up before its turn is as if it had never asked.
+		// The expected turns: a caller that gives up before its turn has no effect on the others.
 		var want []time.Duration
 		now, last := time.Duration(0), -time.Second
 		for i, c := range callers {
@@ -186,7 +187,7 @@ func TestPacerLawOfGivingUp(t *testing.T) {
 	})
 }
 
-// Streams that share a pacer, and calls of Wait, are spaced together.
+// Items of streams that share a pacer, and calls of Wait, are spaced together.
 func TestPacerSpacesItemsOfStreamsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, start := Rate(10, time.Second), time.Now()
@@ -229,7 +230,7 @@ func TestPacerSpacesItemsOfStreamsTogether(t *testing.T) {
 	})
 }
 
-// An item whose turn does not come before the stream is canceled does not run.
+// An item whose turn does not come before the stream is canceled never runs.
 func TestPacerEndsWithTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
@@ -242,7 +243,7 @@ func TestPacerEndsWithTheStream(t *testing.T) {
 	})
 }
 
-// More starts than nanoseconds are a start per nanosecond.
+// With more starts than nanoseconds in the period, the interval is one nanosecond.
 func TestPacerIntervalIsPositive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, start := Rate(10, 1), time.Now()
@@ -253,7 +254,7 @@ func TestPacerIntervalIsPositive(t *testing.T) {
 	})
 }
 
-// However the calls come, in no period are there more than n+1 starts.
+// However the calls come, no period has more than n+1 starts.
 func TestPacerOfManyStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, start, starts := Rate(60_000, time.Second), time.Now(), 0
@@ -261,7 +262,7 @@ func TestPacerOfManyStarts(t *testing.T) {
 			starts++
 		}
 		if starts < 59_900 || starts > 60_001 {
-			t.Errorf("%d starts in a second, want 60,000 and no more than one above", starts)
+			t.Errorf("%d starts in a second, want 60,000 or 60,001", starts)
 		}
 	})
 }

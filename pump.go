@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// pump is the goroutine of the source. A snapshot knows it by its name.
+// pump runs the source in a goroutine of its own. A snapshot recognizes this function by its name.
 func (f *flow[In, Out]) pump() {
 	defer f.goroutines.Done()
 	err := scope.ErrUnreturned
@@ -23,7 +23,7 @@ func (f *flow[In, Out]) pump() {
 	err = nil
 }
 
-// yield is the body of the loop over the source. It hands the value over, and returns when another item may start.
+// yield is the body of the loop over the source. It makes the value an item, and returns when another item may start.
 func (f *flow[In, Out]) yield(value In, err error) bool {
 	if f.stopped {
 		panic("meanwhile: a source called yield again after it had returned false: return from the source then")
@@ -33,8 +33,8 @@ func (f *flow[In, Out]) yield(value In, err error) bool {
 	return more
 }
 
-// waitToStart waits until an item may start: for a place of the limiter, which other streams may share, and for its turn. It reports
-// false when the stream is canceled.
+// waitToStart waits until an item may start: for a place of the limiter, which other streams may share, and for its turn at
+// the pacer. It reports false when the stream is canceled.
 func (f *flow[In, Out]) waitToStart() bool {
 	if !f.o.limiter.places.TryAcquire(1) {
 		f.hold("limit")
@@ -61,7 +61,7 @@ func (f *flow[In, Out]) hold(reason string) {
 	f.holds = reason
 }
 
-// enqueue makes a value an item for a worker. A value that comes when the loop has been left is dropped.
+// enqueue makes a value an item for a worker. After the loop was left, it drops the value.
 func (f *flow[In, Out]) enqueue(value In, err error) bool {
 	if f.left.Load() {
 		if err == nil {
@@ -77,7 +77,7 @@ func (f *flow[In, Out]) enqueue(value In, err error) bool {
 	return true
 }
 
-// admit returns when another item may start, or false when none may any more.
+// admit returns true when another item may start, or false when the loop was left.
 func (f *flow[In, Out]) admit() bool {
 	if f.mayStart() {
 		return !f.left.Load()
@@ -106,13 +106,13 @@ func (f *flow[In, Out]) mayStart() bool {
 	return f.windowOpen()
 }
 
-// running is how many items were handed over and have not ended.
+// running returns how many items have been enqueued and have not ended.
 func (f *flow[In, Out]) running() uint64 { return f.head.Load() - f.ended.Load() }
 
-// windowOpen reports whether the window has a place for another item.
+// windowOpen reports whether the window has space for another item.
 func (f *flow[In, Out]) windowOpen() bool { return f.head.Load()-f.tail.Load() < f.ring.size }
 
-// wakeSource lets the source go on if it waits and another item may start.
+// wakeSource wakes the source if it waits and another item may start.
 func (f *flow[In, Out]) wakeSource() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +122,7 @@ func (f *flow[In, Out]) wakeSource() {
 	}
 }
 
-// drained notes that the source has ended, and how.
+// drained records that the source has ended, and how.
 func (f *flow[In, Out]) drained(failure error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,7 +132,7 @@ func (f *flow[In, Out]) drained(failure error) {
 	f.rouse()
 }
 
-// raise makes the panic or the Goexit of a source one of the loop's goroutine; it does nothing for nil.
+// raise repeats the panic or the Goexit of a source in the loop's goroutine; it does nothing for nil.
 func raise(failure error) {
 	switch failure {
 	case nil:

@@ -23,7 +23,7 @@ func TestStreamInInit(t *testing.T) {
 	}
 }
 
-// A stream does not care which threads its loop and its source are locked to, and when.
+// A stream works whichever threads its loop and its source are locked to, and whenever.
 func TestStreamOnLockedThreads(t *testing.T) {
 	for name, loop := range map[string]func(ctx context.Context) error{
 		"the loop": func(ctx context.Context) error {
@@ -93,7 +93,7 @@ func drain[T any](in Stream[T]) error {
 	return err
 }
 
-// The stack of a panic is that of the source, with the function that panicked.
+// The stack of a panic in the source contains the function that panicked.
 func TestPanicInTheSourceKeepsItsStack(t *testing.T) {
 	for name, stream := range map[string]Stream[int]{
 		"Map":           Map(t.Context(), panicsInIt, same),
@@ -118,7 +118,7 @@ func panicsInIt(yield func(int, error) bool) {
 	panic("dry")
 }
 
-// What a source panics with when its loop is left, or was panicking with before, comes out of the loop, with its stack.
+// A panic of a source while its loop is left, or before, is repeated by the loop, with its stack.
 func TestPanicOfASourceThatIsLeft(t *testing.T) {
 	leaves := func(yield func(int, error) bool) {
 		defer func() { panicsInIt(func(int, error) bool { return true }) }()
@@ -169,7 +169,7 @@ func generatePanic(_ context.Context, yield func(int) bool) error {
 	panic("dry")
 }
 
-// The panic of a source is not lost beside the cancellation that it met.
+// The panic of a source is reported beside the cancellation that the source met.
 func TestPanicOfASourceThatIsCanceled(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -189,7 +189,7 @@ func TestPanicOfASourceThatIsCanceled(t *testing.T) {
 	})
 }
 
-// A source that goes on after yield returned false would keep the loop from ever ending.
+// A source that continues after yield returned false would keep the loop from ever ending.
 func TestSourceThatGoesOnAfterItsLoop(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {
@@ -225,7 +225,7 @@ func TestLeavingWaitsForTheSource(t *testing.T) {
 	})
 }
 
-// With a rate, one value waits for its turn, and nothing is pulled behind it.
+// With a rate, one value waits for its turn, and nothing is pulled after it.
 func TestRatePullsOneValueAhead(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		var pulled atomic.Int64

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// A retryPolicy is a policy with its defaults.
+// A retryPolicy is a policy with its defaults filled in.
 type retryPolicy retry.Policy
 
 type retryOption struct{ p *retryPolicy }
@@ -20,13 +20,13 @@ func (retryOption) taskOption()   {}
 func (retryOption) streamOption() {}
 
 // Retry calls the function again when it fails, as p says. Each attempt is a scope, named "attempt 1" and so on in paths:
-// the tasks it started have ended before the next one begins, and a panic is a failure like any other. Under [Supervise] the
+// the tasks it started have ended before the next one starts, and a panic is a failure like any other. Under [Supervise] the
 // tasks of an attempt fail alone; failures of tasks that were not waited for fail the attempt.
 //
-// The waits grow exponentially and are random, so that callers that failed together do not return together (M. Brooker,
-// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). An error that carries a delay ([retry.After])
-// sets the wait instead, up to MaxAfter. There is no further attempt after an error marked [retry.Permanent], after ctx is
-// canceled, or when the next wait would end after its deadline: the last failure is then returned at once. After more than one
+// The waits grow exponentially and are random, so that callers that failed together do not retry together (M. Brooker,
+// "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). An error that carries a delay ([retry.After]) sets the
+// wait instead, up to MaxAfter. There is no further attempt after an error marked [retry.Permanent], after ctx is canceled,
+// or when the next wait would end after its deadline: the last failure is then returned immediately. After more than one
 // attempt, its text begins with the number of attempts; errors.Is and errors.As find the failure itself.
 func Retry(p retry.Policy) Option {
 	if p.Attempts < 0 || p.Base < 0 || p.Max < 0 || p.MaxAfter < 0 || p.Timeout < 0 || p.Factor != 0 && !(p.Factor >= 1) || !(p.Jitter <= 1) { // false for NaN
@@ -46,7 +46,7 @@ func (p *retryPolicy) run(n *scope.Node, fn func(context.Context) error) error {
 	return p.runPaced(n, nil, fn)
 }
 
-// runPaced is run where each further attempt takes a turn at the pacer, if there is one.
+// runPaced is run with a pacer: each further attempt waits for its turn. pacer may be nil.
 func (p *retryPolicy) runPaced(n *scope.Node, pacer *Pacer, fn func(context.Context) error) error {
 	bound := min(float64(p.Base), float64(p.Max))
 	for attempt := 1; ; attempt++ {
@@ -108,7 +108,7 @@ func (p *retryPolicy) worthwhile(err error) bool {
 	return p.If == nil || p.If(err)
 }
 
-// wait is how long to wait after err when the bound has grown to the given one.
+// wait returns how long to wait after err; bound is the upper limit of the exponential backoff.
 func (p *retryPolicy) wait(bound float64, err error) time.Duration {
 	if delayed, ok := scope.As[interface{ RetryAfter() time.Duration }](err); ok {
 		return min(max(0, delayed.RetryAfter()), p.MaxAfter)

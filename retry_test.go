@@ -18,8 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// An attempts is what became of a function under a policy: when it was called, what the observer was told, and how it
-// ended.
+// An attempts records how a function ran under a policy: when it was called, the events of the observer, and how it ended.
 type attempts struct {
 	at     []time.Duration
 	events []Event
@@ -27,7 +26,7 @@ type attempts struct {
 	took   time.Duration
 }
 
-// try runs fn, which gets the number of its call, under the policy, in a bubble of its own.
+// try runs fn under the policy, in a bubble of its own; fn receives the number of the call.
 func try(t *testing.T, p retry.Policy, fn func(ctx context.Context, n int) error, opts ...TaskOption) (a attempts) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,7 +76,7 @@ func TestRetryDefaults(t *testing.T) {
 	if !random {
 		t.Error("the waits are not random")
 	}
-	// The bound of any wait is 30 s, of attempts without randomness.
+	// Every wait is at most 30 s. Jitter is off.
 	a := try(t, retry.Policy{Attempts: 12, Jitter: -1}, alwaysFails)
 	if got := a.at[11] - a.at[10]; got != 30*time.Second {
 		t.Errorf("the eleventh wait is %v, want 30 s", got)
@@ -90,14 +89,14 @@ func TestRetryWaitsGrowByTheFactorUpToMax(t *testing.T) {
 	if want := []time.Duration{0, s, 4 * s, 13 * s, 33 * s, 53 * s}; !slices.Equal(a.at, want) {
 		t.Errorf("attempts at %v, want %v", a.at, want)
 	}
-	// A base above the bound is cut to it.
+	// A base above the upper limit is reduced to it.
 	a = try(t, retry.Policy{Attempts: 2, Base: time.Hour, Max: s, Jitter: -1}, alwaysFails)
 	if want := []time.Duration{0, s}; !slices.Equal(a.at, want) {
 		t.Errorf("attempts at %v, want %v", a.at, want)
 	}
 }
 
-// Each wait lies between what the policy leaves without its random share, and the bound.
+// Each wait is between what the policy leaves without its random share, and the upper limit.
 func TestRetryLaw(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		p := retry.Policy{
@@ -134,12 +133,12 @@ func TestRetryTellsTheObserver(t *testing.T) {
 	}
 }
 
-// Each attempt is a scope: what it started has ended before the next one begins.
+// Each attempt is a scope: the tasks it started have ended before the next attempt starts.
 func TestRetryAttemptsAreScopes(t *testing.T) {
 	g := new(gauge)
 	a := try(t, retry.Policy{Base: time.Second, Jitter: -1}, func(ctx context.Context, n int) error {
 		if got := g.now(); got != 0 {
-			t.Errorf("attempt %d begins while %d tasks of the one before run", n, got)
+			t.Errorf("attempt %d starts while %d tasks of the previous one run", n, got)
 		}
 		if got, want := Tree(ctx).Path, fmt.Sprintf("run/attempt %d", n); got != want {
 			t.Errorf("path %q, want %q", got, want)
@@ -154,10 +153,10 @@ func TestRetryAttemptsAreScopes(t *testing.T) {
 	}
 	a = try(t, retry.Policy{Base: time.Second, Jitter: -1}, func(ctx context.Context, n int) error {
 		if got := g.now(); got != 0 {
-			t.Errorf("attempt %d begins while %d tasks of the one before run", n, got)
+			t.Errorf("attempt %d starts while %d tasks of the previous one run", n, got)
 		}
 		Go(ctx, func(context.Context) error { return g.hold(context.Background(), time.Minute) })
-		Go(ctx, func(context.Context) error { return errTooMuch }) // a task's failure is the attempt's
+		Go(ctx, func(context.Context) error { return errTooMuch }) // a task's failure is a failure of the attempt
 		return nil
 	})
 	if want := []time.Duration{0, 61 * time.Second, 123 * time.Second}; !errors.Is(a.err, errTooMuch) || !slices.Equal(a.at, want) {
@@ -197,15 +196,15 @@ func TestRetryIf(t *testing.T) {
 func TestPermanent(t *testing.T) {
 	err := retry.Permanent(io.EOF)
 	for name, err := range map[string]error{"bare": err, "wrapped": fmt.Errorf("read: %w", err)} {
-		// Its mark counts more than what If says.
+		// The mark takes precedence over If.
 		a := try(t, retry.Policy{If: func(error) bool { return true }}, func(context.Context, int) error { return err })
 		if len(a.at) != 1 || !errors.Is(a.err, io.EOF) || a.took != 0 {
-			t.Errorf("%s: %d attempts in %v, error %v, want 1 at once", name, len(a.at), a.took, a.err)
+			t.Errorf("%s: %d attempts in %v, error %v, want 1 without a wait", name, len(a.at), a.took, a.err)
 		}
 	}
 }
 
-// An httpError is of another package and carries a delay.
+// An httpError is an error of another package that carries a delay.
 type httpError struct{}
 
 func (httpError) Error() string             { return "503" }
@@ -217,7 +216,7 @@ func TestRetryAfter(t *testing.T) {
 		err  error
 		want time.Duration
 	}{
-		"bare":            {err, time.Minute}, // the policy's bound holds
+		"bare":            {err, time.Minute}, // the policy's upper limit applies
 		"wrapped":         {fmt.Errorf("read: %w", err), time.Minute},
 		"another's":       {fmt.Errorf("call: %w", httpError{}), time.Minute},
 		"within":          {retry.After(io.EOF, 59*time.Second), 59 * time.Second},
@@ -230,14 +229,14 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("%s: attempts at %v, error %v, want %v", name, a.at, a.err, want)
 		}
 	}
-	// A bound of its own, larger or smaller than that of the other waits.
+	// MaxAfter may be lower or higher than the upper limit of the other waits.
 	for _, most := range []time.Duration{time.Second, 3 * time.Hour, 24 * time.Hour} {
 		a := try(t, retry.Policy{Attempts: 2, Max: time.Minute, MaxAfter: most}, func(context.Context, int) error { return err })
 		if want := []time.Duration{0, min(most, 7*time.Hour)}; !slices.Equal(a.at, want) {
 			t.Errorf("MaxAfter %v: attempts at %v, want %v", most, a.at, want)
 		}
 	}
-	// The policy's own waits go on growing meanwhile.
+	// The policy's own waits continue to grow during a delay of the error.
 	a := try(t, retry.Policy{Attempts: 4, Base: time.Second, Jitter: -1}, func(_ context.Context, n int) error {
 		if n == 1 {
 			return retry.After(io.EOF, 10*time.Second)
@@ -249,7 +248,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// An error after several attempts says how many they were, and is the last failure for errors.Is and errors.As.
+// The error after several attempts contains their number; errors.Is and errors.As find the last failure in it.
 func TestRetryErrorSaysHowManyAttempts(t *testing.T) {
 	p := retry.Policy{Attempts: 4, Base: time.Second, Jitter: -1}
 	attempt := func(_ context.Context, n int) error { return fmt.Errorf("call %d: %w", n, httpError{}) }
@@ -257,10 +256,10 @@ func TestRetryErrorSaysHowManyAttempts(t *testing.T) {
 	var cause httpError
 	wantText(t, a.err, "after 4 attempts: call 4: 503")
 	if !errors.As(a.err, &cause) {
-		t.Errorf("%v: the cause is out of reach", a.err)
+		t.Errorf("%v: errors.Is or errors.As does not find the cause", a.err)
 	}
 	wantText(t, try(t, retry.Policy{Attempts: 1}, attempt).err, "call 1: 503")
-	// It is said once, also by those who give up early.
+	// The number is reported once, also when the policy gives up early.
 	wantText(t, try(t, p, func(_ context.Context, n int) error {
 		if n == 2 {
 			return retry.Permanent(io.EOF)
@@ -271,7 +270,7 @@ func TestRetryErrorSaysHowManyAttempts(t *testing.T) {
 	wantText(t, try(t, retry.Policy{Attempts: 2, Base: time.Second}, func(ctx context.Context, n int) error {
 		return Run(ctx, func(ctx context.Context) error { return attempt(ctx, n) }, Retry(retry.Policy{Attempts: 1}))
 	}).err, "after 2 attempts: call 2: 503")
-	// Tasks and items as well.
+	// The same holds for tasks and items.
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {
 			Go(ctx, fails(errBoom), Name("a"), Retry(p))
@@ -299,7 +298,7 @@ func TestRetryUnderSupervise(t *testing.T) {
 		}, Retry(retry.Policy{Attempts: 2}))
 		wantText(t, err, "after 2 attempts: task supervise/attempt 2/a: boom")
 		if done != 2 {
-			t.Errorf("the other task was done %d times, want 2", done)
+			t.Errorf("the other task ran %d times, want 2", done)
 		}
 	})
 }
@@ -327,13 +326,13 @@ func TestRetryTimeoutIsThatOfEachAttempt(t *testing.T) {
 }
 
 func TestRetryUnderTheOptionTimeout(t *testing.T) {
-	// It bounds attempts and waits together: a wait that would end after it is not begun.
+	// The timeout applies to attempts and waits together: a wait that would end after it is not started.
 	p := retry.Policy{Attempts: 9, Base: 4 * time.Second, Jitter: -1}
 	a := try(t, p, alwaysFails, Timeout(10*time.Second))
 	if want := []time.Duration{0, 4 * time.Second}; !slices.Equal(a.at, want) || a.took != 4*time.Second || !errors.Is(a.err, errTooMuch) {
-		t.Errorf("attempts at %v, ended at %v with %v, want %v and the last failure at once", a.at, a.took, a.err, want)
+		t.Errorf("attempts at %v, ended at %v with %v, want %v and the last failure without a wait", a.at, a.took, a.err, want)
 	}
-	// It ends an attempt, after which there is none.
+	// The timeout also ends a running attempt, which is then the last one.
 	a = try(t, p, func(ctx context.Context, _ int) error { return Sleep(ctx, time.Hour) }, Timeout(10*time.Second))
 	if len(a.at) != 1 || a.took != 10*time.Second || !errors.Is(a.err, context.DeadlineExceeded) {
 		t.Errorf("%d attempts, ended at %v with %v", len(a.at), a.took, a.err)
@@ -356,14 +355,14 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 					return errTooMuch
 				}, Retry(retry.Policy{Base: time.Minute, Jitter: -1, Attempts: 9}))
 				if n != c.want || time.Since(start) != c.cancelAt || !errors.Is(err, errTooMuch) {
-					t.Errorf("%d attempts, ended at %v with %v, want %d and the last failure at once", n, time.Since(start), err, c.want)
+					t.Errorf("%d attempts, ended at %v with %v, want %d and the last failure without a wait", n, time.Since(start), err, c.want)
 				}
 			})
 		})
 	}
 }
 
-// Tasks and items take the option as well, and their value is that of the attempt that succeeded.
+// Tasks and items accept the option as well, and their value is that of the attempt that succeeded.
 func TestRetryOfTasksAndItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

@@ -6,23 +6,23 @@ import (
 )
 
 // A ring holds the items of a stream between its source and the workers, and their results between the workers and the loop:
-// one slot for each place of the window. Its parts are made when they are first used, each twice as long as the one before it: a stream pays for the slots that it uses, not
-// for its window.
+// one slot for each place of the window. Its parts are allocated when they are first used, each twice as long as the one
+// before it: a stream pays for the slots that it uses, not for its window.
 type ring[In, Out any] struct {
 	size  uint64 // a power of two
 	parts [maxParts]atomic.Pointer[[]slot[In, Out]]
 }
 
-// A slot is the place of one item, and of one result. Its state says for which place the result is there, or waited for; a
-// slot that was used before has the state of an earlier place.
+// A slot holds one item and one result. Its state encodes for which place the result is ready or waited for; a slot that was
+// used before has the state of an earlier place.
 type slot[In, Out any] struct {
-	item  atomic.Pointer[item[In]] // stays when it was taken, until the slot is used again
+	item  atomic.Pointer[item[In]] // stays after a worker has taken it, until the slot is used again
 	state atomic.Uint64
 	value Out
 	err   error
 }
 
-// waited and ready are the states of a slot whose result the loop waits for, and of one whose result is there.
+// waited and ready are the states of a slot whose result the loop waits for, and of one whose result is ready.
 func waited(place uint64) uint64 { return 2*place + 1 }
 func ready(place uint64) uint64  { return 2*place + 2 }
 
@@ -33,7 +33,7 @@ const (
 
 func (r *ring[In, Out]) resize(window int) { r.size = uint64(1) << bits.Len(uint(window-1)) }
 
-// at returns the slot of a place, which it shares with those that are a whole window away.
+// at returns the slot of a place. Places that are a whole window apart share a slot.
 func (r *ring[In, Out]) at(place uint64) *slot[In, Out] {
 	place &= r.size - 1
 	number := bits.Len64(place/firstPart+1) - 1

@@ -10,7 +10,7 @@ import (
 	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// More trees at once than there are slots for in the registry are all shown, and none of them when it has ended.
+// More concurrent trees than the registry has slots are all shown, and none of them after their end.
 func TestTreesShowsThousandsOfTrees(t *testing.T) {
 	const count = 3000
 	shown := func() (n int) {

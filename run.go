@@ -14,17 +14,17 @@ import (
 // error together with its cause.
 //
 // fn runs in the caller's goroutine. A panic in it is returned as a [*PanicError], like one in a task. Scopes nest: in a
-// task, Run makes a scope whose failures the task can handle. The ctx given to fn is canceled when Run returns.
+// task, Run opens a scope whose failures the task can handle. The ctx passed to fn is canceled when Run returns.
 //
-// The deferred calls of fn run when fn returns, before the tasks that it started have ended: release what the tasks use after
-// Run has returned instead.
+// The deferred calls of fn run when fn returns, before the tasks that it started have ended. So release resources that the
+// tasks use after Run has returned.
 func Run(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) error {
 	return runScope(ctx, scope.KindRun, "Run", fn, opts)
 }
 
-// Supervise opens a scope whose tasks fail alone: when one fails, the others keep running. It returns the failure of fn, which
-// cancels the tasks, joined with the failures of the tasks that were not waited for with [Task.Wait]. At most 100 of these
-// failures are kept, and the rest are counted; Observe reports each at once.
+// Supervise opens a scope whose tasks fail alone: when one fails, the others keep running. It returns the failure of fn,
+// which cancels the tasks, joined with the failures of the tasks that were not waited for with [Task.Wait]. At most 100 of
+// these failures are kept, and the rest are counted; [Observe] reports each when it happens.
 //
 // Only the tasks that fn starts with its own ctx are independent; within each of them, the first failure cancels what is below
 // that task, as usual.
@@ -32,9 +32,9 @@ func Supervise(ctx context.Context, fn func(ctx context.Context) error, opts ...
 	return runScope(ctx, scope.KindSupervise, "Supervise", fn, opts)
 }
 
-// Shield runs fn in a scope that a cancellation from outside reaches after a delay of grace: use it to finish a write or
-// to say goodbye. If ctx is already canceled, fn has the whole grace; a deadline of ctx counts as a cancellation when it
-// passes. Shield returns what [Run] would return. It panics unless grace is positive.
+// Shield runs fn in a scope that a cancellation of ctx reaches only after a delay of grace: use it to finish a write or to
+// close a session cleanly. If ctx is already canceled, fn has the whole grace; a deadline of ctx counts as a cancellation
+// when it passes. Shield returns what [Run] would return. It panics unless grace is positive.
 func Shield(ctx context.Context, grace time.Duration, fn func(ctx context.Context) error, opts ...TaskOption) error {
 	if grace <= 0 {
 		panic("meanwhile: Shield with a grace of " + grace.String() + ": give a positive duration, or call the function itself for none")

@@ -37,7 +37,7 @@ func wantText(t *testing.T, err error, want string) {
 	}
 }
 
-// bubble runs f with synctest, which fails the test when a goroutine is left behind.
+// bubble runs f with synctest, which fails the test when a goroutine is leaked.
 func bubble(t *testing.T, f func(t *testing.T, ctx context.Context)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, context.Background()) })
@@ -374,7 +374,7 @@ func TestSuperviseKeepsABoundedNumberOfFailures(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Supervise(ctx, func(ctx context.Context) error {
 			for range 150 {
-				// These are handled, and make room.
+				// These failures are handled, and free their places.
 				_, _ = Go(ctx, fails(errBoom)).Wait(ctx)
 			}
 			for range 150 {
@@ -390,7 +390,7 @@ func TestSuperviseKeepsABoundedNumberOfFailures(t *testing.T) {
 
 func TestSuperviseTellsOfFailuresThatItDidNotKeep(t *testing.T) {
 	for _, c := range []struct {
-		from, to int // those that are waited for once all 150 have failed
+		from, to int // the range of tasks that are waited for once all 150 have failed
 		own      error
 		want     string
 	}{
@@ -442,12 +442,12 @@ func TestShield(t *testing.T) {
 	why := errors.New("shutting down")
 	cases := []struct {
 		name         string
-		before       time.Duration // of the cancellation; less than zero: before Shield
+		before       time.Duration // until the cancellation; less than zero: before Shield
 		work, grace  time.Duration
 		timeout      time.Duration
 		want         string
 		took         time.Duration
-		wantDeadline time.Duration // of the function's ctx after the cancellation, from the start
+		wantDeadline time.Duration // of the function's ctx after the cancellation, measured from the start
 	}{
 		{name: "no cancellation", before: time.Hour, work: time.Minute, grace: time.Second, took: time.Minute},
 		{name: "finishes in the grace", before: time.Second, work: 3 * time.Second, grace: 5 * time.Second, took: 3 * time.Second, wantDeadline: 6 * time.Second},
@@ -531,7 +531,7 @@ func TestTimeoutOfAScope(t *testing.T) {
 	})
 }
 
-// The end of a shield may meet the cancellation from outside, which comes in a goroutine of its own.
+// A shield may end at the moment of the cancellation from outside, which arrives in a goroutine of its own.
 func TestShieldEndsAsItIsCanceled(t *testing.T) {
 	for range 2000 {
 		ctx, cancel := context.WithCancel(t.Context())

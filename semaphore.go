@@ -7,9 +7,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A Semaphore is a weighted limit on what runs at once. Waiters acquire it in the order in which they asked, so that light ones
-// cannot overtake a heavy one for ever. Any goroutine may release what another acquired; the tree shows which tasks acquired
-// it, and finds deadlocks as long as each task releases what it acquired. Its methods may be called by many goroutines at once.
+// A Semaphore is a weighted semaphore: it limits the total weight acquired at a time. Waiters acquire it in the order in
+// which they asked, so that light ones cannot overtake a heavy one for ever. Any goroutine may release what another
+// acquired; the tree shows which tasks acquired it, and deadlocks are found as long as each task releases what it acquired.
+// Its methods may be called concurrently.
 type Semaphore struct{ s scope.Sem }
 
 // NewSemaphore returns a semaphore of the given size. It panics unless size is positive.
@@ -23,18 +24,18 @@ func NewSemaphore(size int) *Semaphore {
 	return s
 }
 
-// Acquire waits until weight is free, and takes it. It returns ctx's error with its cause when ctx is canceled first, and an
-// error at once for a weight that is negative or larger than the semaphore, also when the semaphore is made smaller
-// ([Semaphore.Set]) during the wait. When Acquire has returned nil, call Release with the same weight.
+// Acquire waits until weight is free, and acquires it. It returns ctx's error with its cause when ctx is canceled first. It
+// immediately returns an error for a weight that is negative or larger than the semaphore, also when the semaphore is made
+// smaller ([Semaphore.Set]) during the wait. When Acquire has returned nil, call Release with the same weight.
 func (s *Semaphore) Acquire(ctx context.Context, weight int) error { return s.s.Acquire(ctx, weight) }
 
-// TryAcquire takes weight if that much is free and no other task waits, and reports whether it did.
+// TryAcquire acquires weight if that much is free and no other caller waits, and reports whether it did.
 func (s *Semaphore) TryAcquire(weight int) bool { return s.s.TryAcquire(weight) }
 
-// Release gives weight back. It panics when more is released than is held.
+// Release releases weight. It panics when more is released than was acquired.
 func (s *Semaphore) Release(weight int) { s.s.Release(weight) }
 
-// InUse returns how much of the semaphore is taken.
+// InUse returns how much of the semaphore is acquired.
 func (s *Semaphore) InUse() int {
 	held, _, _ := s.s.Usage()
 	return held
@@ -52,9 +53,9 @@ func (s *Semaphore) Size() int {
 	return size
 }
 
-// Set changes the size. A larger size serves waiters at once. A smaller size lets holders finish: [Semaphore.InUse] is above
-// the size until they have released enough, and until then nothing is acquired. Waiters with a weight larger than the new size
-// get the error that [Semaphore.Acquire] returns for such a weight. Set panics unless size is positive.
+// Set changes the size. A larger size serves waiters immediately. A smaller size lets holders finish: [Semaphore.InUse] is
+// above the size until they have released enough, and until then nothing is acquired. Waiters with a weight larger than the
+// new size get the error that [Semaphore.Acquire] returns for such a weight. Set panics unless size is positive.
 func (s *Semaphore) Set(size int) {
 	mustBePositive("Semaphore.Set", size)
 	s.s.Resize(size)

@@ -17,7 +17,7 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 )
 
-// A journal keeps what many goroutines report, in the order in which they do.
+// A journal records what many goroutines report, in order.
 type journal[T any] struct {
 	mu      sync.Mutex
 	entries []T
@@ -74,7 +74,7 @@ func TestSemaphoreServesInOrderOfAsking(t *testing.T) {
 			t.Fatal(err)
 		}
 		var order journal[int]
-		// The heavy one comes first; the light ones would have room at once.
+		// The heavy caller comes first; the light ones would fit immediately.
 		for i, weight := range []int{4, 1, 1, 2} {
 			go func() {
 				if err := s.Acquire(ctx, weight); err != nil {
@@ -87,7 +87,7 @@ func TestSemaphoreServesInOrderOfAsking(t *testing.T) {
 			synctest.Wait()
 		}
 		if s.TryAcquire(1) {
-			t.Error("TryAcquire overtook those who wait")
+			t.Error("TryAcquire overtook waiting callers")
 		}
 		if s.Waiting() != 4 {
 			t.Errorf("%d wait, want 4", s.Waiting())
@@ -95,7 +95,7 @@ func TestSemaphoreServesInOrderOfAsking(t *testing.T) {
 		s.Release(3)
 		synctest.Wait()
 		if got := order.all(); !slices.Equal(got, []int{0}) {
-			t.Errorf("served %v, want the heavy one alone", got)
+			t.Errorf("served %v, want only the heavy caller", got)
 		}
 		time.Sleep(time.Minute)
 		got := order.all()
@@ -122,10 +122,10 @@ func TestSemaphoreAcquireEndsWithItsContext(t *testing.T) {
 		if err := <-heavy; !errors.Is(err, reason) || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want the context's error and its cause", err)
 		}
-		if err := <-light; err != nil { // which had waited only for the heavy one
+		if err := <-light; err != nil { // it had to wait only for the heavy caller
 			t.Error(err)
 		}
-		// A canceled context gets nothing, even where there is room.
+		// Acquire with a canceled context fails even if the weight is free.
 		s.Release(2)
 		if err := s.Acquire(ctx, 1); !errors.Is(err, reason) {
 			t.Errorf("got %v", err)
@@ -136,7 +136,7 @@ func TestSemaphoreAcquireEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Canceled and served at the same moment, a caller has either got it or handed it on.
+// A caller that is canceled and served at the same moment has either acquired the semaphore or passed it on.
 func TestSemaphoreHandsOnWhatACanceledCallerGot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i := range 200 {
@@ -208,7 +208,7 @@ func TestSemaphoreSetWhileInUse(t *testing.T) {
 			}()
 			synctest.Wait()
 			if i == 0 {
-				s.Set(3) // so that a weight of 3 is one that can be
+				s.Set(3) // so that a weight of 3 is allowed
 			}
 		}
 		want := func(held, waiting int, served ...int) {
@@ -219,17 +219,17 @@ func TestSemaphoreSetWhileInUse(t *testing.T) {
 			}
 		}
 		want(2, 3, 0)
-		s.Set(5) // the heavy one has room, those behind it have none
+		s.Set(5) // the heavy caller fits, those behind it do not
 		want(5, 2, 0, 1)
 		s.Set(6)
 		want(6, 1, 0, 1, 2)
-		s.Set(1) // holders finish
+		s.Set(1) // holders may finish
 		if want(6, 1, 0, 1, 2); s.Size() != 1 || s.TryAcquire(1) {
 			t.Errorf("size %d, or TryAcquire succeeded", s.Size())
 		}
 		time.Sleep(90 * time.Minute)
 		want(1, 0, 0, 1, 2, 3)
-		// One that waits for more than there will ever be gets an error, and those behind it go on.
+		// A caller that waits for more than the new size gets an error, and those behind it continue.
 		s.Set(3)
 		heavy, light := make(chan error, 1), make(chan error, 1)
 		go func() { heavy <- s.Acquire(t.Context(), 3) }()
@@ -254,10 +254,10 @@ func TestSemaphoreSetWhileInUse(t *testing.T) {
 func TestSemaphoreOfTheLargestSize(t *testing.T) {
 	s := NewSemaphore(math.MaxInt)
 	if !s.TryAcquire(math.MaxInt - 1) {
-		t.Fatal("it is free, and gives nothing")
+		t.Fatal("TryAcquire failed although the weight is free")
 	}
 	if s.TryAcquire(2) {
-		t.Error("gives more than it has")
+		t.Error("TryAcquire acquired more than the size")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(time.Millisecond, cancel)
@@ -266,7 +266,7 @@ func TestSemaphoreOfTheLargestSize(t *testing.T) {
 	}
 }
 
-// Whatever is asked for, held, and given up: never too much is held, nobody is overtaken, and nothing is lost.
+// Whatever is acquired, held and canceled: never too much is held, no caller is overtaken, and nothing is lost.
 func TestSemaphoreLaw(t *testing.T) {
 	type caller struct{ Asks, Weight, Holds, GivesUp int }
 	rapid.Check(t, func(r *rapid.T) {
@@ -309,7 +309,7 @@ func TestSemaphoreLaw(t *testing.T) {
 						s.Release(c.Weight)
 						return nil
 					})
-					synctest.Wait() // so that the order of asking is that of the list
+					synctest.Wait() // so that the callers ask in the order of the list
 				}
 				return nil
 			})

@@ -14,7 +14,7 @@ import (
 
 func TestFrom(t *testing.T) {
 	in := From(slices.Values([]string{"a", "b", "c"}))
-	for range 2 { // as often as the sequence can
+	for range 2 { // as often as the sequence allows
 		got, err := Collect(in)
 		if want := []string{"a", "b", "c"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %q, %v, want %q", got, err, want)
@@ -34,7 +34,7 @@ func TestFrom(t *testing.T) {
 	}
 }
 
-// From pulls no more of its sequence than the loop takes.
+// From pulls no more of its sequence than the loop does.
 func TestFromLeftPullsNothingMore(t *testing.T) {
 	pulled := 0
 	in := From(func(yield func(int) bool) {
@@ -105,7 +105,7 @@ func TestReceiveLeftStaysLeft(t *testing.T) {
 	}
 }
 
-// A Map or a Batch that is left ends a Receive that waits, though neither the channel nor the context does.
+// Leaving a Map or a Batch ends a Receive that waits, although neither the channel nor the context ends.
 func TestReceiveEndsWithTheStreamThatPullsIt(t *testing.T) {
 	for name, loop := range map[string]func(ctx context.Context, in Stream[int]){
 		"Map": func(ctx context.Context, in Stream[int]) {
@@ -160,7 +160,7 @@ func TestGenerate(t *testing.T) {
 	if !slices.Equal(got, []int{0, 1}) || err != errBoom {
 		t.Errorf("got %v, %v, want the error last", got, err)
 	}
-	for v, err := range Generate(t.Context(), numbers(3, nil)) { // what it returns when it is left is dropped
+	for v, err := range Generate(t.Context(), numbers(3, nil)) { // what fn returns after the loop was left is dropped
 		if v == 1 {
 			break
 		}
@@ -170,7 +170,8 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// The ctx of a generator ends with its stream: when the loop is left, when a stream over it is, and with its own ctx.
+// The ctx of a generator ends with its stream: when the loop is left, when the loop over a stream of it is left, and with
+// the generator's own ctx.
 func TestGenerateEndsItsContext(t *testing.T) {
 	for name, loop := range map[string]func(ctx context.Context, cancel context.CancelCauseFunc, in Stream[int]) (last error){
 		"a plain loop is left": func(_ context.Context, _ context.CancelCauseFunc, in Stream[int]) error {
@@ -224,7 +225,7 @@ func TestGenerateEndsItsContext(t *testing.T) {
 	}
 }
 
-// One that obeys a cancellation by returning nil does not look like one that has come to its end.
+// A generator that returns nil when it is canceled does not look like one that has finished.
 func TestGenerateTellsItsCancellation(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	_, err := Collect(Generate(ctx, func(ctx context.Context, yield func(int) bool) error {

@@ -12,26 +12,26 @@ import (
 //
 //	for value, err := range stream { … }
 //
-// Every iter.Seq2[T, error] is one. An error in the place of a value is that of one item, and the loop may continue; see
+// Every iter.Seq2[T, error] is one. An error in the place of a value belongs to one item, and the loop may continue; see
 // [ItemError]. A stream does nothing until it is ranged over.
 type Stream[T any] = iter.Seq2[T, error]
 
-// Map calls fn for the values of in, several at once, and yields the results in the order of the values. It pulls from
-// in only what it can start, and is itself pulled by the loop over it: it stops at a window of results that the loop
-// has not taken ([Window]). [Limit] says how many run at once; the default is 64.
+// Map calls fn for the values of in, several of them concurrently, and yields the results in the order of the values. It
+// applies backpressure: it pulls from in only values that it can start, and stops when a window of results is ready that the
+// loop has not received ([Window]). [Limit] sets how many calls run concurrently; the default is 64.
 //
-// An item that fails, panics or times out ([Timeout]) is yielded as an [*ItemError] in its place, and the others continue. An
-// error that in yields is passed through. When ctx is canceled, the last thing yielded is its error with its cause; how the
-// items that this cut short ended is not reported. Leaving the loop cancels the items that run, pulls nothing more, and waits
-// until they and in have returned: the sources of this package return at once, also through [Filter], [Take] and
+// An item that fails, panics or times out ([Timeout]) is yielded as an [*ItemError] in its place, and the others continue.
+// An error that in yields is passed through. When ctx is canceled, the last thing yielded is its error with its cause; how
+// the items that this cut short ended is not reported. Leaving the loop cancels the running items, pulls nothing more, and
+// waits until they and in have returned: the sources of this package return immediately, also through [Filter], [Take] and
 // [FlatMap]; an iterator of your own that waits for something returns only when it next calls yield, or ends. A panic or a
-// Goexit of in is the last thing yielded, as an error; if the loop was left before, it continues in the goroutine of the loop.
-// A panic of an item that the loop does not get, because the loop was left or ctx was canceled, is a failure of the scope that
-// ctx belongs to; without a scope it is logged.
+// Goexit of in is the last thing yielded, as an error; if the loop was left before, it continues in the goroutine of the
+// loop. A panic of an item that the loop does not receive, because the loop was left or ctx was canceled, is a failure of
+// the scope that ctx belongs to; without a scope it is logged.
 //
-// Each loop over the stream is a scope of its own, as a child of ctx's task if there is one: fn gets the ctx of its item,
-// which is a task, and may start tasks with it; the item ends when they have ended. The stream can be ranged over again
-// if in can. in runs in a goroutine of its own, and gets no further than the next value that can start.
+// Each loop over the stream is a scope of its own, as a child of ctx's task if there is one: fn receives the ctx of its
+// item, which is a task, and may start tasks with it; the item ends when they have ended. The stream can be ranged over
+// again if in can. in runs in a goroutine of its own, and advances no further than the next value that can start.
 //
 //go:noinline
 func Map[In, Out any](ctx context.Context, in Stream[In], fn func(ctx context.Context, in In) (Out, error), opts ...StreamOption) Stream[Out] {
@@ -46,9 +46,9 @@ func Map[In, Out any](ctx context.Context, in Stream[In], fn func(ctx context.Co
 	}
 }
 
-// Each calls fn for the values of in, several at once and in no order, and returns when all have ended. The first
-// failure, of an item as an [*ItemError] or of in, cancels the others and is returned once they have returned; later panics of
-// items are joined after it. The options are those of [Map].
+// Each calls fn for the values of in, several of them concurrently and in no particular order, and returns when all calls
+// have ended. The first failure, of an item as an [*ItemError] or of in, cancels the others and is returned once they have
+// returned; later panics of items are joined after it. It accepts the options of [Map].
 func Each[In any](ctx context.Context, in Stream[In], fn func(ctx context.Context, in In) error, opts ...StreamOption) error {
 	o := new(streamOptions)
 	o.read(append([]StreamOption{Name("each"), Unordered()}, opts...))

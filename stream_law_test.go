@@ -24,15 +24,15 @@ type streamPlan struct {
 	unordered bool
 	retry     bool
 	timeout   bool
-	breakAt   int // leave the loop after so many results; -1 is never
+	breakAt   int // leave the loop after this many results; -1 is never
 	slowLoop  bool
 	inScope   bool
-	twice     bool // a second Map behind the first
+	twice     bool // a second Map after the first
 }
 
 type itemPlan struct {
 	wait   time.Duration
-	source time.Duration // the source takes so long to give it
+	source time.Duration // how long the source takes to yield it
 	end    string
 }
 
@@ -102,7 +102,7 @@ func afterDone(ctx context.Context, cancel func()) <-chan struct{} {
 	return ctx.Done()
 }
 
-// plain is the result of a plain loop, a text for each item.
+// plain returns the results of a plain loop, a text for each item.
 func (p streamPlan) plain() []string {
 	var results []string
 	for i, item := range p.items {
@@ -123,7 +123,7 @@ func (p streamPlan) plain() []string {
 	return results
 }
 
-// text is what an item came to, in the words of plain.
+// text returns the result of an item as a text in the form that plain uses.
 func text(v string, err error) string {
 	var item *ItemError
 	var p *PanicError
@@ -144,7 +144,7 @@ func text(v string, err error) string {
 	return strings.Replace(err.Error(), "after 2 attempts: ", "", 1)
 }
 
-// wantLost checks the failure of the scope around a loop: it is that of a panic which the loop was not given, since it was left.
+// wantLost checks the failure of the scope around a loop: it is a panic that the loop did not receive, since it was left.
 func (p streamPlan) wantLost(t *testing.T, got []string, err error) {
 	t.Helper()
 	var item *ItemError
@@ -152,12 +152,12 @@ func (p streamPlan) wantLost(t *testing.T, got []string, err error) {
 	if !errors.As(err, &item) || !errors.As(err, &lost) || len(got) != p.breakAt {
 		t.Errorf("the scope of the loop failed: %v", err)
 	} else if slices.Contains(got, text("", err)) {
-		t.Errorf("the scope of the loop failed with what the loop was given: %v", err)
+		t.Errorf("the scope of the loop failed with what the loop had already received: %v", err)
 	}
 }
 
-// Whatever the limit, window, failures, waits and break point: a Map yields what a plain loop would, in order or as a
-// set, and leaves no goroutine behind (synctest fails where one is).
+// For any limit, window, failures, waits and break point: a Map yields what a plain loop would, in order or as a set, and
+// leaks no goroutine (synctest fails if one is leaked).
 func TestLawMapIsAPlainLoop(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)
@@ -216,14 +216,15 @@ func TestLawMapIsAPlainLoop(t *testing.T) {
 		for _, g := range got {
 			i := slices.Index(left, g)
 			if i < 0 {
-				rt.Fatalf("%q is no result, or came twice; want %q", g, want)
+				rt.Fatalf("%q is not a result, or was yielded twice; want %q", g, want)
 			}
 			left = slices.Delete(left, i, i+1)
 		}
 	})
 }
 
-// At no moment do more items run than the limit, and none that is further from the oldest open one than the window.
+// At no time do more items run than the limit allows, or an item that is further from the oldest open one than the window
+// allows.
 func TestLawLimitAndWindow(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(0, 200).Draw(rt, "n")
@@ -244,7 +245,7 @@ func TestLawLimitAndWindow(t *testing.T) {
 				if running > limit {
 					t.Errorf("%d run, limit %d", running, limit)
 				}
-				if i > taken+size { // the loop's place moves before its body runs
+				if i > taken+size { // the stream counts a result as received before the body of the loop runs
 					t.Errorf("item %d runs when %d were taken, window %d", i, taken, size)
 				}
 				started <- k

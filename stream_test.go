@@ -18,7 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// count is a stream of 0 to n-1.
+// count returns a stream of 0 to n-1.
 func count(n int) Stream[int] {
 	return From(func(yield func(int) bool) {
 		for i := range n {
@@ -89,7 +89,7 @@ func TestMapRunsNoMoreThanTheLimit(t *testing.T) {
 				}
 				rounds := (500 + want - 1) / want
 				if took := time.Since(start); int(most.Load()) != want || took != time.Duration(rounds)*time.Second {
-					t.Errorf("ran %d at once in %v, want %d in %d s", most.Load(), took, want, rounds)
+					t.Errorf("ran %d concurrently in %v, want %d in %d s", most.Load(), took, want, rounds)
 				}
 			})
 		})
@@ -110,7 +110,7 @@ func TestMapPullsOnlyWhatItCanStart(t *testing.T) {
 		}
 		_, _, _ = next()
 		synctest.Wait()
-		// One is in the loop's hands, three have ended, four run.
+		// The loop has one result, three more items have ended, four run.
 		if n := pulled.Load(); n != 8 {
 			t.Errorf("%d pulled, want 8", n)
 		}
@@ -122,7 +122,7 @@ func TestMapPullsOnlyWhatItCanStart(t *testing.T) {
 	})
 }
 
-// A worker comes to pull once a quarter of a full window is free. Until then the stream waits for its loop.
+// The stream continues to pull once a quarter of a full window is free. Until then it waits for its loop.
 func TestTreeShowsAWindowThatIsAsGoodAsFull(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		_ = Run(ctx, func(ctx context.Context) error {
@@ -225,13 +225,14 @@ func TestMapEndsWithTheCauseWhenCanceled(t *testing.T) {
 	})
 }
 
-// An item that only obeyed the cancellation of its stream is not told beside it, however close the two come.
+// If an item only returned the error of the cancellation of its stream, it is not reported in addition, however close the
+// two events are.
 func TestMapCanceledTellsOnlyTheCancellation(t *testing.T) {
 	checkCtx := func(ctx context.Context, i int) (int, error) { return i, ctx.Err() }
 	loop := func(ctx context.Context) error {
 		for _, err := range Map(ctx, endless, checkCtx, Limit(4)) {
 			if _, ok := errors.AsType[*ItemError](err); ok {
-				return fmt.Errorf("told apart from the stream: %w", err)
+				return fmt.Errorf("reported in addition to the cancellation of the stream: %w", err)
 			}
 		}
 		return nil
@@ -282,7 +283,7 @@ func TestLeavingALoopCancelsAndWaits(t *testing.T) {
 			}
 			<-ctx.Done()
 			cause.Store(context.Cause(ctx))
-			_ = Sleep(context.Background(), time.Minute) // takes its time to end
+			_ = Sleep(context.Background(), time.Minute) // takes some time to end
 			ended.Add(1)
 			return 0, ctx.Err()
 		}, Limit(5)) {
@@ -333,8 +334,8 @@ func TestPanicInTheSource(t *testing.T) {
 	}
 }
 
-// A tardyContext tells of its cancellation by Err and Done, but does not call anybody: the standard library calls in a
-// goroutine of its own, which may come late.
+// A tardyContext reports its cancellation by Err and Done, but calls no function: the standard library calls them in a
+// goroutine of its own, which may be late.
 type tardyContext struct {
 	context.Context
 	done chan struct{}
@@ -406,7 +407,7 @@ func TestSourceThatDoesNotReturnWhenItIsLeft(t *testing.T) {
 	}
 }
 
-// A loop that is left while a source of this package waits ends at once, through any number of streams.
+// Leaving a loop immediately ends a source of this package that waits, through any number of streams.
 func TestLeavingALoopEndsASourceThatWaits(t *testing.T) {
 	sources := map[string]func(ctx context.Context, ch chan int) Stream[int]{
 		"Receive": func(ctx context.Context, ch chan int) Stream[int] { return Receive(ctx, ch) },
@@ -495,14 +496,14 @@ func TestItemsAreTasks(t *testing.T) {
 	})
 }
 
-// An item's ctx that was used ends with its item, also when the worker goes on with others.
+// An item's ctx that was used ends with its item, even if the worker continues with other items.
 func TestItemContextEndsWithItsItem(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		var seen []context.Context
 		wantValues(t, Map(ctx, count(3), func(ctx context.Context, i int) (int, error) {
 			for _, old := range seen {
 				if old.Err() == nil {
-					t.Error("the ctx of an ended item is live")
+					t.Error("the ctx of an ended item is not canceled")
 				}
 			}
 			ctx.Done()
@@ -522,7 +523,7 @@ func TestMapWithRetryAndRate(t *testing.T) {
 			}
 			return i, nil
 		}, Limit(1), Retry(retry.Policy{Base: 10 * time.Second, Jitter: -1}), Rate(1, time.Minute)), 0, 1, 2, 3, 4)
-		// Each attempt takes a turn.
+		// Each attempt waits for a turn.
 		if took := time.Since(start); took != 9*time.Minute || tries.Load() != 10 {
 			t.Errorf("%d tries in %v, want 10 in 9 minutes", tries.Load(), took)
 		}
@@ -557,12 +558,12 @@ func TestLimitChangesWhileRunning(t *testing.T) {
 			}
 		}
 		if at[3*time.Second] != 2 || at[5*time.Second] != 10 || most.Load() != 1 || limit.Current() != 1 {
-			t.Errorf("most at once %v, at the end %d", at, most.Load())
+			t.Errorf("most concurrent items %v, at the end %d", at, most.Load())
 		}
 	})
 }
 
-// A raised limit takes effect while all items of the old limit are in long waits.
+// A raised limit takes effect even while all items of the old limit are in long waits.
 func TestLimitRaisedWhileAllWait(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		limit := Limit(1)

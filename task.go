@@ -6,23 +6,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A Task is a function running in the tree, with a parent and an end. [Go] and [Async] start one; a zero Task never ends. Its methods may be
-// called by many goroutines at once.
+// A Task is a function that runs in a tree of tasks. [Go] and [Async] start one and return it as a handle; a zero Task never
+// ends. Its methods may be called concurrently.
 type Task[T any] struct {
-	value T // ahead of n: behind it a value of no size would cost a word
+	value T // before n: a value of size zero at the end of the struct would cost a word
 	n     scope.Node
 }
 
-// Go starts fn as a task of the scope that ctx belongs to, and returns at once. The task's scope waits for it, so the
-// handle may be dropped. When fn fails or panics, the scope is canceled with that failure as its cause; below
-// [Supervise] the task fails alone.
+// Go starts fn as a task of the scope that ctx belongs to, and returns immediately. The task's scope waits for it, so the
+// handle may be dropped. When fn fails or panics, the scope is canceled with that failure as its cause; below [Supervise]
+// the task fails alone.
 //
-// The task is a scope too: fn may start tasks with the ctx it is given, the task ends when they have ended, and the
-// first of them to fail fails it. That ctx is canceled when the task ends. A task costs a goroutine and one object; ctx may be
-// derived from the scope's ctx with the context package.
+// The task is a scope too: fn may start tasks with the ctx that it receives, the task ends when they have ended, and the
+// first of them to fail fails it. That ctx is canceled when the task ends. A task costs a goroutine and one object; ctx may
+// be derived from the scope's ctx with the context package.
 //
-// Go waits only if the scope has reached its limit ([MaxTasks]). It panics when ctx carries no scope, or one that
-// has ended. It may be called by many goroutines at once.
+// Go waits only if the scope has reached its limit ([MaxTasks]). It panics when ctx carries no scope, or one that has ended.
+// It may be called concurrently.
 func Go(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) *Task[struct{}] {
 	t := new(goTask)
 	var o *taskOptions
@@ -37,8 +37,8 @@ func Go(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOpt
 	if err != nil {
 		fn = func(context.Context) error { return err }
 	}
-	// The goroutine begins with a function without arguments: for one with arguments the compiler puts another below it, which
-	// each snapshot has to go through. It has a copy of fn, as run is not assigned to again.
+	// The goroutine starts with a function without arguments: for one with arguments the compiler adds a wrapper below it,
+	// which each snapshot would have to walk through. The closure has a copy of run, which is not assigned to again.
 	run := fn
 	go func() {
 		t.n.Enter()
@@ -82,8 +82,8 @@ func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error), 
 	return &t.Task
 }
 
-// openTask opens a task. An error is what the task is to end with instead of calling its function: its scope has a limit, and ctx
-// was canceled before there was a place for the task.
+// openTask opens a task. If it returns an error, the task must end with that error instead of calling its function: its
+// scope has a limit, and ctx was canceled before there was a place for the task.
 func openTask(ctx context.Context, n *scope.Node, caller string, o *taskOptions) (err error) {
 	above := scope.From(ctx)
 	if above == nil {
@@ -99,12 +99,12 @@ func openTask(ctx context.Context, n *scope.Node, caller string, o *taskOptions)
 	return err
 }
 
-// A goTask is a task as Go starts it; an asyncTask is one of Async. They have no pointer to their function: a handle must not keep
-// what that holds.
+// A goTask is a task that Go starts; an asyncTask is one that Async starts. They have no pointer to their function: a handle
+// must not keep alive what the function refers to.
 type goTask struct{ Task[struct{}] }
 
-// call runs the function. A snapshot knows the goroutine of a task by the name of this function, which is called with the
-// task's labels in place.
+// call runs the function. A snapshot recognizes the goroutine of a task by the name of this function, which is called with
+// the task's labels in place.
 //
 //go:noinline
 func (t *goTask) call(fn func(context.Context) error) (err error) {
@@ -135,8 +135,8 @@ func (t *asyncTask[T]) call(fn func(context.Context) (T, error)) (err error) {
 }
 
 // Wait returns what the task returned once it and everything below it has ended. The error of a failed task is a
-// [*TaskError]; below [Supervise] the failure then counts as handled. When ctx, which is the waiter's own, is canceled first,
-// Wait returns ctx's error with its cause, and the task keeps running.
+// [*TaskError]; below [Supervise] the failure then counts as handled. When ctx, which is that of the caller, is canceled
+// first, Wait returns ctx's error with its cause, and the task keeps running.
 //
 // It panics when ctx shows that the task waits for itself or for a task it is part of, a wait that would never end.
 func (t *Task[T]) Wait(ctx context.Context) (T, error) {

@@ -15,11 +15,11 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 )
 
-// A treePlan is a task and those it starts, drawn at random.
+// A treePlan is a task and the tasks that it starts, drawn at random.
 type treePlan struct {
-	how      string        // it is started
-	before   time.Duration // its work before it starts the others
-	work     time.Duration // and after that
+	how      string        // how it is started
+	before   time.Duration // how long it works before it starts the others
+	work     time.Duration // how long it works after that
 	end      string
 	children []*treePlan
 }
@@ -52,18 +52,18 @@ func drawTree(t *rapid.T, depth int) *treePlan {
 	return p
 }
 
-// A treeRun counts what happens while a plan is run.
+// A treeRun counts events while a plan runs.
 type treeRun struct {
 	started, ended atomic.Int64
 	failures       atomic.Int64 // own failures of tasks
 }
 
-// A plannedFailure is that of one task.
+// A plannedFailure is the failure of one task.
 type plannedFailure int64
 
 func (f plannedFailure) Error() string { return fmt.Sprintf("<failure %d>", int64(f)) }
 
-// body is the function of a task.
+// body returns the function of a task.
 func (r *treeRun) body(p *treePlan) func(context.Context) error {
 	return func(ctx context.Context) error {
 		r.started.Add(1)
@@ -89,7 +89,7 @@ func (r *treeRun) body(p *treePlan) func(context.Context) error {
 	}
 }
 
-// start starts a task as its plan says, and returns the error of one that is waited for.
+// start starts a task according to its plan. If it waits for the task, it returns the task's error.
 func (r *treeRun) start(ctx context.Context, p *treePlan) error {
 	body := r.body(p)
 	switch p.how {
@@ -126,9 +126,8 @@ func (r *treeRun) start(ctx context.Context, p *treePlan) error {
 	return nil
 }
 
-// Whatever the tree: its scope returns when everything below it has ended and leaves no goroutine; it returns nil only
-// when nothing failed that it had to tell, and an error that carries a failure when one did; what comes back names each
-// failure once.
+// For any tree: its scope returns when everything below it has ended, and leaks no goroutine; it returns nil only if there
+// was no failure to report, and otherwise an error that contains a failure; the error names each failure once.
 func TestLawTree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := drawTree(rt, 3)
@@ -141,7 +140,7 @@ func TestLawTree(t *testing.T) {
 	})
 }
 
-// runTree runs the plan and says what was wrong.
+// runTree runs the plan and describes what was wrong.
 func runTree(ctx context.Context, plan *treePlan, cancelAfter time.Duration) string {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -183,7 +182,7 @@ func hasHow(p *treePlan, how string) bool {
 	return false
 }
 
-// On the real scheduler: many tasks start tasks in the same scopes, wait for each other and are canceled, at once.
+// On the real scheduler, many tasks concurrently start tasks in the same scopes, wait for each other and are canceled.
 func TestTasksUnderStress(t *testing.T) {
 	for round := range 30 {
 		var started, ended atomic.Int64

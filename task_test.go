@@ -31,7 +31,7 @@ func TestWait(t *testing.T) {
 				t.Errorf("gave up after %v", took)
 			}
 
-			for range 2 { // the second time the task has ended
+			for range 2 { // the second time, the task has already ended
 				v, err := good.Wait(ctx)
 				if v != "value" || err != nil || time.Since(start) != time.Hour {
 					t.Errorf("got %v, %v after %v", v, err, time.Since(start))
@@ -49,7 +49,7 @@ func TestWait(t *testing.T) {
 				t.Errorf("got %q, want what the function returned besides its error", v)
 			}
 
-			// An ended task answers a canceled waiter too.
+			// Wait on an ended task also succeeds with a canceled ctx.
 			gone, cancel2 := context.WithCancel(ctx)
 			cancel2()
 			if v, err := good.Wait(gone); v != "value" || err != nil {
@@ -77,7 +77,8 @@ func TestWaitIncludesTheTasksBelow(t *testing.T) {
 	})
 }
 
-// Whoever waits for a task in a scope that its failure cancels meets the failure, and not the cancellation.
+// A task that waits for a task in a scope that the failure of the latter cancels receives the failure, and not the
+// cancellation.
 func TestWaitPrefersTheFailureToTheCancellationItCauses(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		for range 100 {
@@ -91,7 +92,7 @@ func TestWaitPrefersTheFailureToTheCancellationItCauses(t *testing.T) {
 	})
 }
 
-// A wait may begin at the very moment in which the task ends.
+// A wait may start at the moment when the task ends.
 func TestWaitMeetsTheEnd(t *testing.T) {
 	err := Run(t.Context(), func(ctx context.Context) error {
 		for i := range 50_000 {
@@ -152,7 +153,7 @@ func TestCancelOfATask(t *testing.T) {
 			return nil
 		})
 		if err != nil {
-			t.Errorf("a task that obeys its own cancellation failed its scope: %v", err)
+			t.Errorf("a task that stopped because of its own cancellation failed its scope: %v", err)
 		}
 		if below != why {
 			t.Errorf("the task below got the cause %v", below)
@@ -222,7 +223,8 @@ func TestTimeoutThatIsNotNeededLeavesNoTimer(t *testing.T) {
 	})
 }
 
-// A deadline that a caller derived for one task is that task's failure; a derived cancellation is the caller's own wish.
+// A deadline that a caller derived for one task is that task's failure; a derived cancellation was requested by the caller
+// and is not.
 func TestTaskBelowADerivedContext(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {
@@ -288,7 +290,7 @@ func TestBackgroundFailureFailsTheScope(t *testing.T) {
 	})
 }
 
-// A background task that starts others while its scope ends does not keep the scope from ending.
+// A background task that starts other tasks while its scope ends does not keep the scope from ending.
 func TestBackgroundStartedByABackgroundTask(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		second := false
@@ -339,7 +341,7 @@ func TestFailureOfTheTasksBetween(t *testing.T) {
 	})
 }
 
-// A panic of an abandoned call of Blocking is a failure of the tasks between its own and the scope as well.
+// A panic of an abandoned call of Blocking is also a failure of the tasks between its own task and the scope.
 func TestFailureOfTheTasksBetweenByAnAbandonedCall(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		var outer error
@@ -352,7 +354,7 @@ func TestFailureOfTheTasksBetweenByAnAbandonedCall(t *testing.T) {
 						time.Sleep(2 * time.Second)
 						panic("late")
 					})
-					time.Sleep(2 * time.Second) // still there when the call panics
+					time.Sleep(2 * time.Second) // still running when the call panics
 					return nil
 				}, Name("b"))
 				return nil
@@ -434,7 +436,7 @@ func TestMisusePanics(t *testing.T) {
 	}
 }
 
-// A nil ctx panics with a sentence, wherever it is given.
+// A nil ctx panics with a clear message, wherever it is passed.
 func TestNilCtxPanics(t *testing.T) {
 	var none context.Context
 	for name, f := range map[string]func(){
@@ -468,7 +470,7 @@ func TestNilCtxPanics(t *testing.T) {
 	}
 }
 
-// In a task a misuse is the task's failure, with the same sentence.
+// In a task, misuse is the task's failure, with the same message.
 func TestMisuseInATask(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {
@@ -504,7 +506,7 @@ func TestMisuseInATask(t *testing.T) {
 	})
 }
 
-// A list of ended tasks is not kept: a scope that lives on does not grow with the tasks it has had.
+// Ended tasks are not kept in a list: a scope that lives on does not grow with the tasks that it has had.
 func TestEndedTasksAreLetGo(t *testing.T) {
 	const tasks, size = 2000, 1 << 16
 	err := Run(t.Context(), func(ctx context.Context) error {
@@ -530,7 +532,7 @@ func TestEndedTasksAreLetGo(t *testing.T) {
 	}
 }
 
-// A task whose function has returned, and whose tasks are stopped by its timeout or its cancellation, has not done its work.
+// A task whose function has returned, but whose tasks are stopped by its timeout or its cancellation, has not done its work.
 func TestTaskThatIsCutShortBelow(t *testing.T) {
 	starts := func(ctx context.Context) error {
 		Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Hour) })
@@ -655,7 +657,7 @@ func TestObserve(t *testing.T) {
 	})
 }
 
-// An observer that does not return is a failure, and nobody waits for ever for what it was told of.
+// An observer that panics is a failure, and no goroutine waits forever because of it.
 func TestObserverThatPanics(t *testing.T) {
 	type body = func(context.Context) error
 	run := func(open func(context.Context, func(context.Context) error, ...TaskOption) error, how func(Option) body) func(context.Context, Option) error {
@@ -768,12 +770,12 @@ func TestAll(t *testing.T) {
 			t.Errorf("got %v with a failure", got)
 		}
 		if got, err := All[int](ctx); len(got) != 0 || err != nil {
-			t.Errorf("all of none: %v, %v", got, err)
+			t.Errorf("All without functions: %v, %v", got, err)
 		}
 
 		v, err := Any(ctx, value(1, time.Second, errBoom), value(2, 3*time.Second, nil), value(3, 2*time.Second, nil))
 		if v != 3 || err != nil {
-			t.Errorf("any: got %v, %v", v, err)
+			t.Errorf("Any: got %v, %v", v, err)
 		}
 		_, err = Any(ctx, value(1, 2*time.Second, errBoom), value(2, time.Second, errors.New("bang")))
 		wantText(t, err, "task any/#2: bang (and 1 more: task any/#1: boom)")

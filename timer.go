@@ -22,7 +22,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 			return sleepAlone(ctx, d)
 		}
 	}
-	// All here, in one function: a snapshot's time goes with the depth of the stacks.
+	// All of this is in one function, since a snapshot takes longer the deeper the stacks are.
 	alarm := n.SetAlarm(d)
 	alarm.Block(ctx, alarm)
 	if err := scope.CtxError(ctx); err != nil && n.StopAlarm(alarm) {
@@ -31,7 +31,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// sleepAlone is Sleep outside of any tree. It is apart so that who sleeps in a tree has no room for it on the stack.
+// sleepAlone is Sleep outside of any tree. It is a separate function so that a Sleep in a tree has no space for its
+// variables on the stack.
 //
 //go:noinline
 func sleepAlone(ctx context.Context, d time.Duration) error {
@@ -47,8 +48,8 @@ func sleepAlone(ctx context.Context, d time.Duration) error {
 
 // Every starts a background task that calls fn every d, the first time after d, until its scope ends, it is canceled, fn
 // returns [Stop], or fn fails, which fails the scope. The calls do not overlap: when one takes longer than d, the times it
-// covers are skipped, and the next call is at the next multiple of d after the start. Every panics unless d is positive and fn
-// is not nil.
+// covers are skipped, and the next call is at the next multiple of d after the start. Every panics unless d is positive and
+// fn is not nil.
 func Every(ctx context.Context, d time.Duration, fn func(ctx context.Context) error, opts ...TaskOption) *Task[struct{}] {
 	if d <= 0 {
 		panic("meanwhile: Every(" + d.String() + "): give a positive duration")

@@ -15,8 +15,8 @@ import (
 
 type contextKey struct{}
 
-// eachContext runs f with the kinds of context that a Sleep may get: one of the standard library, a task's, and one
-// derived from a task's; cancel cancels it.
+// eachContext runs f with each kind of context that Sleep supports: one of the standard library, a task's, and one derived
+// from a task's; cancel cancels it.
 func eachContext(t *testing.T, f func(t *testing.T, ctx context.Context, cancel func(error))) {
 	t.Helper()
 	for name, derive := range map[string]func(context.Context) context.Context{
@@ -60,12 +60,12 @@ func TestSleep(t *testing.T) {
 func TestSleepForEver(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {
-			_ = Sleep(ctx, time.Millisecond) // so that the tree has an age
+			_ = Sleep(ctx, time.Millisecond) // so that the clock of the tree has started
 			endless := Go(ctx, func(ctx context.Context) error { return Sleep(ctx, math.MaxInt64) }, InBackground())
 			synctest.Wait()
 			start := time.Now()
 			if err := Sleep(ctx, time.Second); err != nil || time.Since(start) != time.Second {
-				t.Errorf("another one slept for %v, and got %v", time.Since(start), err)
+				t.Errorf("another Sleep took %v, and returned %v", time.Since(start), err)
 			}
 			select {
 			case <-endless.Done():
@@ -102,7 +102,7 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Many timers and a cancellation at the same moment: each sleeper wakes once, in one way or the other.
+// Many timers expire at the moment of a cancellation: each Sleep returns once, for one reason or the other.
 func TestSleepEndsByTimeOrCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reason := errors.New("reason")
@@ -143,17 +143,17 @@ func TestEveryCallsAtMultiplesOfItsTime(t *testing.T) {
 			Every(ctx, time.Minute, func(ctx context.Context) error {
 				at.add(time.Since(start))
 				calls++
-				// The third call lets the times at 4 and 5 minutes pass, and the fourth ends just when it is time again.
+				// The third call covers the times at 4 and 5 minutes, and the fourth ends exactly when the next call is due.
 				return g.hold(ctx, []time.Duration{0, time.Second, 150 * time.Second, time.Minute, 0, 0}[calls-1])
 			})
-			return Sleep(ctx, 8*time.Minute+30*time.Second) // the scope does not wait for it
+			return Sleep(ctx, 8*time.Minute+30*time.Second) // the scope does not wait for the task of Every
 		})
 		m := time.Minute
 		if want := []time.Duration{m, 2 * m, 3 * m, 6 * m, 8 * m}; err != nil || !slices.Equal(at.all(), want) {
 			t.Errorf("called at %v, error %v, want %v", at.all(), err, want)
 		}
 		if g.most != 1 {
-			t.Errorf("%d calls at once", g.most)
+			t.Errorf("%d calls ran concurrently", g.most)
 		}
 		if got := time.Since(start); got != 8*m+m/2 {
 			t.Errorf("the scope ended after %v", got)
@@ -161,7 +161,7 @@ func TestEveryCallsAtMultiplesOfItsTime(t *testing.T) {
 	})
 }
 
-// The scope ends a call that runs, and waits until it has returned.
+// The scope cancels a running call, and waits until it has returned.
 func TestEveryEndsWithItsScope(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		returned := false
@@ -224,7 +224,7 @@ func TestEveryEndsWithStop(t *testing.T) {
 					return err
 				})
 				if err != nil || calls != 3 || time.Since(start) != 3*time.Second {
-					t.Errorf("%v after %d calls and %v, want success after 3 and 3 s", err, calls, time.Since(start))
+					t.Errorf("%v after %d calls and %v, want success after 3 calls and 3 s", err, calls, time.Since(start))
 				}
 			})
 		})
@@ -257,7 +257,7 @@ func TestEveryFailsBesideStop(t *testing.T) {
 	}
 }
 
-// That the task was canceled meanwhile is no failure beside Stop.
+// The error of the task's own cancellation, joined with Stop, is not a failure.
 func TestEveryStopsWhileCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := Run(t.Context(), func(ctx context.Context) error {
@@ -275,7 +275,7 @@ func TestEveryStopsWhileCanceled(t *testing.T) {
 	})
 }
 
-// Elsewhere Stop is nothing special.
+// For other tasks Stop is an ordinary error.
 func TestStopOfAnotherTask(t *testing.T) {
 	err := Run(t.Context(), func(ctx context.Context) error {
 		Go(ctx, func(context.Context) error { return Stop })

@@ -10,7 +10,7 @@ import (
 type item[In any] struct {
 	node  scope.Node
 	input In
-	err   error // came with the value, which then is no task, but a result
+	err   error // yielded by the source with the value: then the item is a result and runs no task
 }
 
 // A worker of a flow runs items until there are no more, or there are more workers than the limit.
@@ -22,8 +22,8 @@ type worker[In, Out any] struct {
 	err   error
 }
 
-// callWorker sees to it that a worker comes when there are items that none has taken. One is called at a time; it calls the
-// next.
+// callWorker wakes or starts a worker when there are items that no worker has taken. It calls one worker at a time, which
+// calls the next.
 func (f *flow[In, Out]) callWorker() {
 	if f.called.Load() || f.dequeued.Load() == f.head.Load() {
 		return
@@ -55,7 +55,7 @@ func (f *flow[In, Out]) startWorker() {
 	}
 }
 
-// next returns when the worker has an item; it reports false when the worker is not needed any more.
+// next returns true when the worker has an item, or false when the worker is not needed any more.
 func (w *worker[In, Out]) next() bool {
 	for !w.left.Load() {
 		if w.dequeue() {
@@ -68,14 +68,14 @@ func (w *worker[In, Out]) next() bool {
 	return false
 }
 
-// dequeue takes the oldest item that no worker has.
+// dequeue takes the oldest item that no worker has taken.
 func (w *worker[In, Out]) dequeue() bool {
 	for {
 		place := w.dequeued.Load()
 		if place == w.head.Load() {
 			return false
 		}
-		it := w.ring.at(place).item.Load() // before it is taken: then the slot may get another item
+		it := w.ring.at(place).item.Load() // loaded before the item is taken, since afterwards the slot may get another item
 		if w.dequeued.CompareAndSwap(place, place+1) {
 			w.item, w.index = it, place
 			w.callWorker()
@@ -101,7 +101,7 @@ func (w *worker[In, Out]) rest() bool {
 	return true
 }
 
-// run makes the item a task of the stream, which the goroutine runs from here to the end of apply.
+// run makes the item a task of the stream. The goroutine runs that task until apply returns.
 func (w *worker[In, Out]) run() {
 	n := &w.item.node
 	n.Number = uint32(w.index) + 1
@@ -111,8 +111,8 @@ func (w *worker[In, Out]) run() {
 	scope.LabelGoroutine(w.scope.Labels)
 }
 
-// apply runs the function on an item, as the stream's options say. A snapshot knows the goroutine of an item by the name of
-// this function.
+// apply runs the function on an item, as the stream's options say. A snapshot recognizes the goroutine of an item by the
+// name of this function.
 //
 //go:noinline
 func (w *worker[In, Out]) apply(n *scope.Node) {
@@ -134,7 +134,7 @@ func (w *worker[In, Out]) apply(n *scope.Node) {
 	w.value, w.err = w.call(n)
 }
 
-// call runs the function once; an adaptive limit learns from each attempt.
+// call runs the function once, and reports the attempt to an adaptive limit.
 func (w *worker[In, Out]) call(ctx context.Context) (value Out, err error) {
 	if w.o.limiter.adapt == nil {
 		return w.fn(ctx, w.item.input)
@@ -145,8 +145,8 @@ func (w *worker[In, Out]) call(ctx context.Context) (value Out, err error) {
 	return w.fn(ctx, w.item.input)
 }
 
-// finish passes the result on, lets go of what the item held, since its ctx may be kept for longer, and counts it out. The
-// source may then go on.
+// finish publishes the result, clears what the item refers to, since its ctx may be kept for longer, and counts the item as
+// ended. The source may then continue.
 func (w *worker[In, Out]) finish() {
 	it, value, err := w.item, w.value, w.err
 	if err != nil && it.err == nil {
@@ -166,7 +166,7 @@ func (w *worker[In, Out]) finish() {
 	}
 }
 
-// leave ends the worker: it is not needed any more, or the function called Goexit.
+// leave ends the worker, because it is not needed any more or the function called Goexit.
 func (w *worker[In, Out]) leave() {
 	if w.item != nil {
 		w.finish()

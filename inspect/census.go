@@ -6,13 +6,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// Scopes yields each scope, shield and stream of the process: its name, and how many tasks it has, including itself but not the
-// tasks of those inside it. So the sum is the number of all tasks. Several may share a name; one without a name of its own has
-// the name of its kind, such as "run".
+// Scopes yields each scope, shield and stream of the process: its name, and how many tasks it has, including itself but not including the tasks
+// of scopes inside it. So the sum is the number of all tasks. Several scopes may share a name; one without a name of its own has the name of its
+// kind, such as "run".
 //
-// It walks the trees and reads no goroutine, which makes it cheap compared with [Trees]: it can be called every few seconds
-// with 100,000 tasks. Tasks that start or end meanwhile may be counted or not. It may be called by many goroutines at
-// once.
+// It walks the trees and does not read goroutines, which makes it cheap compared with [Trees]: it can be called every few seconds with 100,000
+// tasks. Tasks that start or end during the call may be counted or not. It may be called concurrently.
 func Scopes() iter.Seq2[string, int] {
 	return func(yield func(name string, tasks int) bool) {
 		for _, n := range scope.Roots() {
@@ -37,7 +36,7 @@ func yieldScopes(n *scope.Node, yield func(string, int) bool) bool {
 	return true
 }
 
-// census counts n and the tasks below it, but not those of scopes inside, which it adds to inner.
+// census counts n and the tasks below it, but not the tasks of scopes inside, and appends these scopes to inner.
 func census(n *scope.Node, own int, inner []*scope.Node) (int, []*scope.Node) {
 	own++
 	var below []*scope.Node

@@ -61,7 +61,7 @@ func TestScopes(t *testing.T) {
 		}
 		stop(nil)
 		if err := <-ended; err == nil {
-			t.Error("the outer scope returned nil, though it was canceled")
+			t.Error("the outer scope returned nil, although it was canceled")
 		}
 		for name, tasks := range Scopes() {
 			t.Errorf("%q has %d tasks after the end", name, tasks)
@@ -69,7 +69,7 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// TestScopesOfStreams counts a stream's items as its own, and not the places of items that are not there.
+// TestScopesOfStreams checks that a stream's items count for the stream, and free places for items do not.
 func TestScopesOfStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inputs := From(func(yield func(int) bool) { _ = yield(1) && yield(2) })

@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A waitGraph has an edge from each task that waits for the end of another one.
+// A waitGraph has an edge for each task that waits for the end of another task.
 type waitGraph struct {
 	edges map[*scope.Node]*scope.EndWaiter
 }
@@ -18,8 +18,8 @@ func (g *waitGraph) waitsFor(waiter *scope.Node, j *scope.EndWaiter) {
 	g.edges[waiter] = j
 }
 
-// markDeadlocks marks the tasks that wait for a task which cannot end, or release a semaphore, before they do. A task ends after those that it waits
-// for, and after those below it.
+// markDeadlocks marks the tasks that wait for a task which cannot end, or cannot release a semaphore, before they do. A task ends after the
+// tasks that it waits for, and after the tasks below it.
 func (s *snapshot) markDeadlocks(nodes []Node) {
 	targets := s.jamEdges()
 	for waiter, j := range s.edges {
@@ -28,8 +28,8 @@ func (s *snapshot) markDeadlocks(nodes []Node) {
 	if len(targets) == 0 {
 		return
 	}
-	// Tasks that can each be reached from the other are stuck with each other. Tarjan's algorithm (R. Tarjan, "Depth-first search and linear graph
-	// algorithms", 1972) divides the graph into such groups.
+	// Tasks that can each be reached from the other are deadlocked with each other. Tarjan's algorithm (R. Tarjan, "Depth-first search and
+	// linear graph algorithms", 1972) divides the graph into such groups.
 	t := tarjan{edges: targets, index: make(map[*scope.Node]int), low: make(map[*scope.Node]int), group: make(map[*scope.Node]int), below: make(map[*scope.Node][]*scope.Node)}
 	t.list(nodes)
 	for waiter := range targets {
@@ -40,7 +40,7 @@ func (s *snapshot) markDeadlocks(nodes []Node) {
 	t.markRing(nodes)
 }
 
-// markRing marks the tasks of a group that wait for another one of it.
+// markRing marks the tasks that wait for another task of their group.
 func (t *tarjan) markRing(nodes []Node) {
 	for i := range nodes {
 		n := &nodes[i]
@@ -55,7 +55,7 @@ type tarjan struct {
 	stack             []*scope.Node
 }
 
-// list notes which tasks are below each task and must end before it, which background tasks need not.
+// list records for each task the tasks below it that must end before it, which excludes background tasks.
 func (t *tarjan) list(nodes []Node) {
 	for i := range nodes {
 		n := &nodes[i]

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// untilWaiting returns once the tasks below ctx's wait for what is given, and do not merely start.
+// untilWaiting returns when the tasks below ctx's task wait for the given things in order, and are not just starting.
 func untilWaiting(ctx context.Context, waits ...string) {
 	for i := 0; i < len(waits); {
 		if inspect.Tree(ctx).Tasks[i].Wait.For == waits[i] {
@@ -21,7 +21,7 @@ func untilWaiting(ctx context.Context, waits ...string) {
 	}
 }
 
-// The tree is a value: to show on a page, to send as JSON, to search for what was canceled and still runs.
+// The tree is a value: it can be shown on a page, sent as JSON, or searched for canceled tasks that still run.
 func ExampleTree() {
 	read := func(ctx context.Context) error {
 		_, err := fetch(ctx, "/slow")
@@ -60,7 +60,7 @@ func ExampleScopes() {
 }
 
 func ExampleNode_String() {
-	quiet := make(chan string) // nobody sends
+	quiet := make(chan string) // no goroutine sends on it
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
 			return meanwhile.Sleep(ctx, time.Hour)
@@ -76,7 +76,7 @@ func ExampleNode_String() {
 
 		untilWaiting(ctx, "sleep", "select")
 		for _, task := range inspect.Tree(ctx).Tasks {
-			task.Wait.Line, task.Wait.Until, task.Wait.Snapshots = 31, time.Time{}, 1 // so that the output is always the same
+			task.Wait.Line, task.Wait.Until, task.Wait.Snapshots = 31, time.Time{}, 1 // to make the output deterministic
 			fmt.Print(task)
 		}
 		return nil
@@ -88,7 +88,7 @@ func ExampleNode_String() {
 	// <nil>
 }
 
-// While a watch runs, its snapshots say where the time of the tasks goes.
+// While a watch runs, its snapshots show how the tasks spend their time.
 func ExampleWaits() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		var orders sync.WaitGroup

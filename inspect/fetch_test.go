@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// fetch stands for what waits for a network.
+// fetch stands for a network request.
 func fetch(ctx context.Context, url string) (string, error) {
 	return "page " + url, meanwhile.Sleep(ctx, time.Hour)
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// FindingKind says what a Finding is about.
+// FindingKind is the kind of a [Finding].
 type FindingKind uint8
 
 // The kinds of findings.
 const (
-	TaskBusy             FindingKind = iota + 1 // a task has kept a processor or a thread busy for Elapsed: Wait says where
-	TaskDeadlock                                // a task waits for one that waits for it: Wait says where, and for which
-	CancellationIgnored                         // a task keeps running though it was canceled Elapsed ago: Wait says where it is
-	GoroutineLeaked                             // Count goroutines that a task started with a go statement still run after its end: Wait says what they do, Places where they were started
-	ThreadsHeld                                 // Count goroutines hold threads in system calls or C: Places says which tasks, and where
-	SchedulingLatency                           // goroutines waited up to Elapsed for a processor: Places says which tasks were running
-	TasksPileUp                                 // Count tasks wait at one place, and the number grows: Wait says for what, Path names the oldest
-	GoroutineUnreachable                        // Count goroutines can never continue, see [Leaks]: Wait says what they wait for, Path is that of their task without numbers
+	TaskBusy             FindingKind = iota + 1 // a task has kept a processor or a thread busy for Elapsed: Wait is where
+	TaskDeadlock                                // a task waits for a task that waits for it: Wait is where, and for which task
+	CancellationIgnored                         // a task keeps running although it was canceled Elapsed ago: Wait is where it is
+	GoroutineLeaked                             // Count goroutines that a task started still run after its end: Wait is what they do, Places where they were started
+	ThreadsHeld                                 // Count goroutines hold threads in system calls or C: Places has the tasks, and where they are
+	SchedulingLatency                           // goroutines waited up to Elapsed for a processor: Places has the tasks that were running
+	TasksPileUp                                 // Count tasks wait at one place, and the number grows: Wait is what they wait for, Path that of the oldest
+	GoroutineUnreachable                        // Count goroutines can never continue ([Leaks]): Wait is what they wait for, Path that of their task without numbers
 )
 
 var findingNames = [...]string{
@@ -42,28 +42,27 @@ func (k FindingKind) String() string {
 	return findingNames[k]
 }
 
-// A Finding is what a [Watch] reports.
+// A Finding is a problem that a [Watch] reports.
 type Finding struct {
 	Kind    FindingKind
-	Path    string        // of the task; empty if the finding is about several
+	Path    string        // of the task; empty if the finding is about several tasks
 	Elapsed time.Duration // see the kinds
 	Wait    Wait          // what the task does, and where
 	Count   int           // how many such tasks or goroutines one snapshot found at this place
-	Before  int           // for TasksPileUp: how many there were one Interval of the watch before
+	Before  int           // for TasksPileUp: the Count of one Interval of the watch earlier
 	Places  []string      // at most five, those with the most goroutines first; empty if they are not known
 }
 
-// A findingKey is the kind and the place of findings, which are reported once per interval.
+// A findingKey is the kind and the place of findings. Findings with the same key are reported once per interval.
 type findingKey struct {
 	kind  FindingKind
 	frame Frame
 }
 
-// maxFindings is how many keys are remembered. If an interval has more, the rest is not reported.
+// maxFindings is how many keys are remembered. If an interval has more, the others are not reported.
 const maxFindings = 1000
 
-// report notes a finding of this scan. Findings of one kind at one place are merged: the result has the task that was found there longest, and their
-// number.
+// report records a finding of this scan. Findings of one kind at one place are merged into the one with the longest Elapsed, and counted.
 func (s *scan) report(e Finding, place Frame) {
 	f := findingKey{e.Kind, place}
 	count := max(1, e.Count)
@@ -80,7 +79,7 @@ func (s *scan) report(e Finding, place Frame) {
 	s.found[f].Count = count
 }
 
-// publish logs the findings of a scan and passes them to Report, but for those that were published in this interval.
+// publish logs the findings of a scan and passes them to Report, except for those that were already published in this interval.
 func (w *watch) publish(s *scan) {
 	list := slices.SortedFunc(maps.Keys(s.found), func(a, b findingKey) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(s.found[a].Path, s.found[b].Path))
@@ -143,7 +142,7 @@ func (f Finding) attributes() []slog.Attr {
 	return list
 }
 
-// mostPlaces returns the five places with the most tasks, and one of the tasks for each.
+// mostPlaces returns the five places with the most tasks, with one of the tasks for each place.
 func mostPlaces(nodes []*Node) []string {
 	type place struct {
 		text  string

@@ -9,14 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// minGroup is how many similar siblings become one Node at least.
+// minGroup is the minimum number of similar siblings that become one Node.
 const minGroup = 3
 
-// Grouped returns a copy of the tree in which one Node stands for three or more siblings that are alike: they have the same kind and state, and names
-// that differ only in words with digits, they wait for the same thing at the same place, and the same goes on below them. Such a Node has the
-// siblings in Group. Its name is made of their first and last names; its Age is that of the oldest, its Wait.Seen and Wait.Snapshots are the longest,
-// its Wait.Until is the soonest, and its Tasks are all that run below them, grouped again. It has no ID and cannot be canceled; its members can.
-// [Node.String] and the commands show trees grouped. To group the results of [Trees], put them into a Node: Node{Tasks: Trees()}.Grouped().Tasks.
+// Grouped returns a copy of the tree in which one Node stands for three or more siblings that are alike: they have the same kind and state, and
+// names that differ only in words with digits, they wait for the same thing at the same place, and the trees below them are alike. Such a Node
+// has the siblings in Group. Its name consists of their first and last names; its Age is that of the oldest, its Wait.Seen and Wait.Snapshots
+// are the longest, its Wait.Until is the soonest, and its Tasks are all tasks that run below them, grouped again. It has no ID and cannot be
+// canceled; its members can. [Node.String] and the commands show trees grouped. To group the results of [Trees], put them into a Node:
+// Node{Tasks: Trees()}.Grouped().Tasks.
 func (n Node) Grouped() Node {
 	g := grouper{seed: maphash.MakeSeed(), likes: make(map[*Node]likeness)}
 	n.Tasks = g.group(n.Tasks)
@@ -25,7 +26,7 @@ func (n Node) Grouped() Node {
 
 type grouper struct {
 	seed  maphash.Seed
-	likes map[*Node]likeness // of the Nodes of the tree, once they were needed
+	likes map[*Node]likeness // of the Nodes of the tree, computed when they are first needed
 }
 
 // A likeness is equal for tasks that are alike.
@@ -36,7 +37,7 @@ type likeness struct {
 	below             uint64
 }
 
-// group merges siblings that are alike into one, at the place of the first.
+// group merges siblings that are alike into one Node, at the place of the first.
 func (g *grouper) group(siblings []Node) []Node {
 	members := make(map[likeness][]int)
 	for i := range siblings {
@@ -57,7 +58,7 @@ func (g *grouper) group(siblings []Node) []Node {
 	return list
 }
 
-// merge makes one Node of the siblings at these indexes.
+// merge returns one Node for the siblings at these indexes.
 func (g *grouper) merge(siblings []Node, alike []int) Node {
 	first, last := siblings[alike[0]], siblings[alike[len(alike)-1]]
 	n := Node{Name: first.Name, Path: first.Path, Kind: first.Kind, State: first.State, Wait: first.Wait}
@@ -111,7 +112,7 @@ func (g *grouper) like(n *Node) likeness {
 	return l
 }
 
-// below returns the path, relative to n, of the task below n that n waits for; empty if it waits for none.
+// below returns the path, relative to n, of the task below n that n waits for. It is empty if n waits for no such task.
 func (n *Node) below() string {
 	if path, ok := strings.CutPrefix(n.Wait.On, n.Path+"/"); ok {
 		return "/" + path
@@ -119,10 +120,10 @@ func (n *Node) below() string {
 	return ""
 }
 
-// withoutNumbers replaces each word that has a digit by one.
+// withoutNumbers replaces each word that contains a digit by a single 0.
 func withoutNumbers(name string) string {
 	var b strings.Builder
-	word := 0 // where the word begins
+	word := 0 // the index at which the word begins
 	put := func(end int) {
 		if text := name[word:end]; strings.ContainsFunc(text, unicode.IsDigit) {
 			b.WriteByte('0')

@@ -16,10 +16,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A hundred items that wait alike are one line, and what differs has its own.
+// A hundred items with the same wait share a line; items that differ have their own.
 func TestStringGroupsSiblings(t *testing.T) {
 	testenv.NeedExact(t)
-	Trees() // from here on, ages are known
+	Trees() // from here on, the ages of tasks are known
 	synctest.Test(t, func(t *testing.T) {
 		_ = Run(t.Context(), func(ctx context.Context) error {
 			never := make(chan int)
@@ -62,7 +62,7 @@ func TestStringGroupsSiblings(t *testing.T) {
 	})
 }
 
-// drawForest makes trees with few different waits and names.
+// drawForest draws trees with few different waits and names.
 func drawForest(t *rapid.T, depth int) []Node {
 	var list []Node
 	for i := range rapid.IntRange(0, 5-depth).Draw(t, "tasks") {
@@ -80,7 +80,7 @@ func drawForest(t *rapid.T, depth int) []Node {
 	return list
 }
 
-// Grouping keeps every task, never makes more lines, changes nothing when it is done again, and leaves the tree as it was.
+// Grouping keeps every task, never produces more lines, changes nothing when it is repeated, and leaves the original tree unchanged.
 func TestGroupedLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tree := Node{Name: "root", Tasks: drawForest(t, 0)}
@@ -103,7 +103,7 @@ func TestGroupedLaws(t *testing.T) {
 	})
 }
 
-// countTasks counts the tasks, those left out included, and the lines they take.
+// countTasks counts the tasks, including those that were left out, and the lines that they occupy.
 func countTasks(nodes []Node) (tasks, lines int) {
 	for _, n := range nodes {
 		tasks += max(1, len(n.Group)) + n.More

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// acquireAll returns the function of a task that takes one of each semaphore, a second apart, and then sleeps for an hour.
+// acquireAll returns the function of a task that acquires one of each semaphore, a second apart, and then sleeps for an hour.
 func acquireAll(list ...*Semaphore) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, s := range list {
@@ -31,7 +31,7 @@ func acquireAll(list ...*Semaphore) func(context.Context) error {
 	}
 }
 
-// usedProperly returns a semaphore that a task has taken and released.
+// usedProperly returns a semaphore that a task has acquired and released.
 func usedProperly(ctx context.Context, size int) *Semaphore {
 	s := NewSemaphore(size)
 	_ = s.Acquire(ctx, 1)
@@ -39,8 +39,8 @@ func usedProperly(ctx context.Context, size int) *Semaphore {
 	return s
 }
 
-// Who took a semaphore is shown where it is waited for. Tasks that wait for each other by semaphores are a deadlock; where it
-// is not known who will release what was taken, they are not.
+// The tasks that acquired a semaphore are shown where a task waits for it. Tasks that wait for each other by semaphores are a deadlock, but not
+// if it is unknown who will release what was acquired.
 func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 	tests := map[string]struct {
 		start     func(ctx context.Context)
@@ -117,7 +117,7 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 		"one wants more than the others leave": {
 			start: func(ctx context.Context) {
 				one, two := NewSemaphore(3), NewSemaphore(1)
-				Go(ctx, func(ctx context.Context) error { return one.Acquire(ctx, 1) }, Name("ended")) // and nobody releases it
+				Go(ctx, func(ctx context.Context) error { return one.Acquire(ctx, 1) }, Name("ended")) // no task releases it
 				Go(ctx, acquireAll(one, two), Name("a"))
 				Go(ctx, acquireAll(two, one, one), Name("b"))
 			},
@@ -277,7 +277,7 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 						}
 					}
 					walk(tree)
-					if !goroutine.Exact { // then nobody is named, rather than somebody who may not be it
+					if !goroutine.Exact { // then no task is named, rather than one that may be the wrong one
 						test.deadlocks = ""
 						for path := range test.takenBy {
 							test.takenBy[path] = ""
@@ -285,7 +285,7 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 					}
 					for path, want := range test.takenBy {
 						if text, ok := got[path]; !ok || text != want {
-							t.Errorf("%s waits for what was taken by %q, want %q", path, text, want)
+							t.Errorf("%s waits for a semaphore taken by %q, want %q", path, text, want)
 						}
 					}
 					if got := strings.Join(deadlocks, " "); got != test.deadlocks {
@@ -294,14 +294,14 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 					if t.Failed() {
 						t.Log(tree)
 					}
-					return errors.New("enough") // cancels what waits
+					return errors.New("enough") // cancels the waiting tasks
 				})
 			})
 		})
 	}
 }
 
-// A semaphore that a task has not released keeps nothing of the task from being collected.
+// A semaphore that a task has not released does not keep the task from being garbage collected.
 func TestSemaphoreKeepsNoTask(t *testing.T) {
 	type key struct{}
 	s, collected := NewSemaphore(2), make(chan bool)
@@ -331,7 +331,7 @@ func TestSemaphoreKeepsNoTask(t *testing.T) {
 	}
 }
 
-// A Release that panics leaves the semaphore as it was.
+// A Release that panics leaves the semaphore unchanged.
 func TestSemaphoreReleaseOfTooMuch(t *testing.T) {
 	s := NewSemaphore(2)
 	s.TryAcquire(1)

@@ -6,17 +6,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A jam is a semaphore with tasks that wait for it, as it was at one moment. Its waiters from first on cannot be served before they go on themselves:
-// they wait for each other.
+// A jam is a semaphore with tasks that wait for it, as it was at one moment. Its waiters from first on can only be served after they have
+// continued themselves: they wait for each other.
 type jam struct {
 	takers []taker
-	queue  []*scope.SemWaiter       // oldest first; their weights do not change
+	queue  []*scope.SemWaiter       // oldest first; the weights of the waiters do not change
 	places map[*scope.SemWaiter]int // their indexes in queue
 	size   int
-	first  int // the index in queue of the first that cannot be served
+	first  int // the index in queue of the first waiter that cannot be served
 }
 
-// A taker is a task that took a weight of a semaphore. Its n is nil if the snapshot does not have the task.
+// A taker is a task that has acquired a weight of a semaphore. Its n is nil if the snapshot does not contain the task.
 type taker struct {
 	n      *scope.Node
 	weight int
@@ -30,7 +30,7 @@ type semaphores struct {
 	verdicts
 }
 
-// semaphore notes that n waits for a semaphore, and describes it: with the same text for all that wait for it.
+// semaphore records that n waits for a semaphore, and describes the semaphore: with the same text for all its waiters.
 func (s *snapshot) semaphore(n *scope.Node, a *scope.SemWaiter) string {
 	if s.texts == nil {
 		s.texts, s.waiting = make(map[*scope.Sem]string), make(map[*scope.Node]*scope.SemWaiter)
@@ -46,14 +46,15 @@ func (s *snapshot) semaphore(n *scope.Node, a *scope.SemWaiter) string {
 	return text
 }
 
-const maxRounds = 100 // of finding out who waits for whom; beyond that nothing is reported
+const maxRounds = 100 // of the search for tasks that wait for each other; if it needs more, nothing is reported
 
-// findJams finds the semaphores whose waiters cannot be served before they go on themselves. It assumes that a task releases what it took, unless a
-// goroutine has ever released what another one took, or the task has a goroutine below it that does something else than to wait in the jam. A task
-// that waits for what it took itself may have passed it to another one, so such a semaphore counts only if tasks were seen to release what they took.
+// findJams finds the semaphores whose waiters can only be served after they have continued themselves. It assumes that a task releases what it
+// acquired, unless a goroutine has ever released what another one acquired, or the task has a goroutine below it that does anything other than
+// wait in the jam. A task that waits for what it acquired itself may have passed it to another task, so such a semaphore counts only if tasks
+// were seen to release what they acquired.
 //
-// It starts with all waiters, and removes those that can be served, or that wait for a task which can end, until there are none to remove. The rest
-// wait for each other.
+// It starts with all waiters, and repeatedly removes those that can be served, or that wait for a task which can end, until there are none left
+// to remove. The remaining waiters wait for each other.
 func (s *snapshot) findJams() {
 	s.jams = make(map[*scope.Sem]*jam)
 	for sem := range s.texts {
@@ -73,7 +74,7 @@ func (s *snapshot) findJams() {
 	clear(s.jams)
 }
 
-// newJam returns nil if something about the semaphore is unknown, or no task that may be stuck took it.
+// newJam returns nil if something about the semaphore is unknown, or if no task that has acquired it may be stuck.
 func (s *snapshot) newJam(of *scope.Sem) *jam {
 	now := of.State()
 	h := now.Holders
@@ -102,10 +103,10 @@ func (s *snapshot) newJam(of *scope.Sem) *jam {
 	return j
 }
 
-// related reports whether one of two tasks is above the other, or the same.
+// related reports whether one of two tasks is above the other, or both are the same.
 func related(a, b *scope.Node) bool { return a != nil && b != nil && (a.IsAbove(b) || b.IsAbove(a)) }
 
-// mayBeStuck reports whether a task that took something has a wait that may be part of a jam.
+// mayBeStuck reports whether a task that has acquired something waits in a way that may be part of a jam.
 func (s *snapshot) mayBeStuck(t taker) bool {
 	return t.n != nil && (s.waiting[t.n] != nil || s.edges[t.n] != nil || s.inside(t.n) != nil || t.n.IsJoining())
 }
@@ -162,10 +163,10 @@ func (s *snapshot) jammed(n *scope.Node) bool {
 // verdicts is what one round has found out about tasks.
 type verdicts struct {
 	ends, frozen map[*scope.Node]bool
-	endWaiters   []*scope.EndWaiter // of tasks that wait for others
+	endWaiters   []*scope.EndWaiter // of tasks that wait for the end of others
 }
 
-// cannotEnd reports whether n waits for ever, or has to wait for a task below that does.
+// cannotEnd reports whether n waits for ever, or has to wait for a task below it that does.
 func (s *snapshot) cannotEnd(n *scope.Node) bool {
 	known, ok := s.ends[n]
 	if ok {
@@ -190,7 +191,7 @@ func (s *snapshot) isStuck(n *scope.Node) bool {
 	return inner != nil && !inner.Is(scope.IsFinished) && s.cannotEnd(inner)
 }
 
-// isFrozen reports whether all goroutines that n has started, and its own, wait for ever. Then none of them will release anything.
+// isFrozen reports whether n's goroutine, and all goroutines that n has started, wait for ever. Then none of them will release anything.
 func (s *snapshot) isFrozen(n *scope.Node) bool {
 	known, ok := s.frozen[n]
 	if ok {
@@ -205,7 +206,7 @@ func (s *snapshot) isFrozen(n *scope.Node) bool {
 	return frozen
 }
 
-// confirm drops all jams if one of the waiters has gone on meanwhile: then the semaphores were not read at one moment. If none has, all of them
+// confirm drops all jams if one of the waiters has continued since: then the semaphores were not read at one moment. If none has, all of them
 // waited from the first reading to the last.
 func (s *snapshot) confirm() {
 	moved := slices.ContainsFunc(s.endWaiters, func(j *scope.EndWaiter) bool { return !j.StillWaits() })
@@ -217,7 +218,8 @@ func (s *snapshot) confirm() {
 	}
 }
 
-// jamEdges returns whom tasks wait for at semaphores: the tasks that took what they need and cannot go on, and the waiter right before them.
+// jamEdges returns for each waiter at a jammed semaphore the tasks that it waits for: those that have acquired the semaphore and cannot
+// continue, and the waiter right before it.
 func (s *snapshot) jamEdges() map[*scope.Node][]*scope.Node {
 	edges := make(map[*scope.Node][]*scope.Node)
 	if len(s.jams) == 0 {

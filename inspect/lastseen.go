@@ -8,28 +8,28 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// lastSeenPlaces remembers where each task was last found, so that the next snapshot can say whether it is still there. The mutex of places guards
-// it.
+// lastSeenPlaces records where each task was last found, so that the next snapshot can tell whether the task is still there. The mutex of places
+// guards it.
 var lastSeenPlaces = lastSeenTable{pages: make(map[uint32]*lastSeenPage)}
 
-// A lastSeenTable has the entries of tasks by their number, several to a page. Tasks that were started one after the other have consecutive numbers,
-// and snapshots visit them one after the other, so most are on the page of the one before.
+// A lastSeenTable has the entries of tasks by their number, several to a page. Tasks that were started one after the other have consecutive
+// numbers, and snapshots visit them one after the other, so most tasks are on the same page as the one visited before.
 type lastSeenTable struct {
 	pages  map[uint32]*lastSeenPage // by the number of the page
-	recent *lastSeenPage            // the one used last, or nil
-	number uint32                   // the number of recent in pages
-	swept  time.Duration            // when, as in lastSeen
+	recent *lastSeenPage            // the page used last, or nil
+	number uint32                   // the number of that page
+	swept  time.Duration            // when entries were last deleted, as a time in lastSeen
 }
 
-// A lastSeenPage is small, since one task that lives long keeps its whole page.
+// A lastSeenPage is small, since one long-lived task keeps its whole page in memory.
 type lastSeenPage [4]lastSeen
 
-// A lastSeen is the entry of one task; it is empty where the count is zero.
+// A lastSeen is the entry of one task. It is empty if count is zero.
 type lastSeen struct {
 	place       uint64 // a hash
 	wait        waitIdentity
 	first, last time.Duration // since seenFrom
-	count       int           // snapshots in a row
+	count       int           // number of snapshots in a row
 }
 
 // entry returns the entry of a task, which may be empty.
@@ -46,21 +46,22 @@ func (t *lastSeenTable) entry(id uint32) *lastSeen {
 	return &t.recent[id%size]
 }
 
-// seenFrom is the time that durations are counted from.
+// seenFrom is the start of all durations in the table.
 var seenFrom = time.Now()
 
-// A waitIdentity identifies a wait, so that it can be distinguished from a later one at the same place. The zero value is for waits that cannot be identified,
-// such as those for a channel, a lock or a connection: for these the runtime shows only the stack, which is the same each time round a loop.
+// A waitIdentity identifies a wait, so that it can be distinguished from a later one at the same place. The zero value is for waits that cannot
+// be identified, such as those for a channel, a lock or a connection: for these the runtime shows only the stack, which is the same in each
+// iteration of a loop.
 type waitIdentity struct {
 	waiter uint32            // the number of a wait inside this package
-	last   bool              // the task's last wait: there is none after it
-	scope  goroutine.Address // the label set of the scope that is waited for
+	last   bool              // this is the task's last wait
+	scope  goroutine.Address // the label set of the scope that the task waits for
 }
 
-// keepLastSeen is how long a task is remembered that no snapshot visits.
+// keepLastSeen is how long the entry of a task is kept that no snapshot visits.
 const keepLastSeen = time.Minute
 
-// identity returns the identity of n's wait, whose fields are known but for its times; waiter may be nil.
+// identity returns the identity of n's wait, whose fields are set except for its times; waiter may be nil.
 func (w Wait) identity(waiter scope.Waiter, scope goroutine.Address) (id waitIdentity) {
 	if waiter != nil {
 		id.waiter = waiter.Identity()
@@ -70,7 +71,7 @@ func (w Wait) identity(waiter scope.Waiter, scope goroutine.Address) (id waitIde
 	return id
 }
 
-// seen notes that n was found at a place, in a wait. It returns since when snapshots have found it there, and how many in a row.
+// seen records that n was found at a place, in a wait. It returns for how long snapshots have found it there, and in how many in a row.
 func (t *lastSeenTable) seen(n *Node, wait waitIdentity, now time.Duration) (since time.Duration, count int) {
 	place := hashBasis
 	if n.stack != nil {
@@ -87,7 +88,7 @@ func (t *lastSeenTable) seen(n *Node, wait waitIdentity, now time.Duration) (sin
 	return max(0, now-s.first), s.count
 }
 
-// forget removes tasks that were not seen: at once after a snapshot of all trees, otherwise if there was none for long.
+// forget removes tasks that were not seen: immediately after a snapshot of all trees, otherwise when they have not been seen for keepLastSeen.
 func (t *lastSeenTable) forget(begun, now time.Duration, whole bool) {
 	if whole {
 		t.deleteFunc(func(s *lastSeen) bool { return s.last < begun })
@@ -100,7 +101,7 @@ func (t *lastSeenTable) forget(begun, now time.Duration, whole bool) {
 	t.deleteFunc(func(s *lastSeen) bool { return now < s.last || now-s.last > keepLastSeen })
 }
 
-// deleteFunc deletes the entries for which old returns true, and the pages that are then empty.
+// deleteFunc deletes the entries for which old returns true, and the pages that are empty afterwards.
 func (t *lastSeenTable) deleteFunc(old func(*lastSeen) bool) {
 	t.recent = nil
 	for number, p := range t.pages {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Tasks with numbers next to each other share a page. Each has an entry of its own there, and is forgotten by itself.
+// Tasks with consecutive numbers share a page. Each has an entry of its own there, which is deleted independently.
 func TestLastSeenPages(t *testing.T) {
 	const tasks = 10
 	table := lastSeenTable{pages: make(map[uint32]*lastSeenPage)}
@@ -28,15 +28,15 @@ func TestLastSeenPages(t *testing.T) {
 		}
 	}
 	if got := snapshot(3*time.Second, 1, 9); got[0] != 3 || got[1] != 3 {
-		t.Errorf("those that are left are seen in %v snapshots in a row, want 3", got)
+		t.Errorf("the remaining tasks were seen in %v snapshots in a row, want 3", got)
 	}
 	if len(table.pages) != 2 {
 		t.Errorf("there are %d pages for tasks 1 and 9, want 2", len(table.pages))
 	}
 	if got := snapshot(4*time.Second, 0, 1); got[0] != 1 || got[1] != 4 {
-		t.Errorf("one that comes again beside one that stays are seen in %v snapshots in a row, want 1 and 4", got)
+		t.Errorf("a task that returned and one that stayed were seen in %v snapshots in a row, want 1 and 4", got)
 	}
 	if snapshot(5 * time.Second); len(table.pages) > 0 {
-		t.Errorf("%d pages are kept for no task", len(table.pages))
+		t.Errorf("%d pages are kept without a task", len(table.pages))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// A task that goes on between two snapshots is not shown as one that stays where it is, though both are at the same line.
+// A task that continues between two snapshots is not shown as one that stays in its wait, although it is at the same line in both.
 func TestWaitsThatAreNotTheSame(t *testing.T) {
 	testenv.NeedExact(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestWaitsThatAreNotTheSame(t *testing.T) {
 				Go(ctx, func(ctx context.Context) error { f(ctx); return nil }, Name(name), InBackground())
 			}
 			quiet("busy", func(context.Context) {
-				for range items { // as many as there are
+				for range items { // items is their number
 				}
 			})
 			quiet("stuck", func(ctx context.Context) {

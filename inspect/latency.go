@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A latencyMeter measures how long goroutines that were ready to run waited for a processor, as the runtime counts it.
+// A latencyMeter measures how long goroutines that were ready to run waited for a processor, as counted by the runtime.
 type latencyMeter struct {
 	sample [1]metrics.Sample
 	counts []uint64 // of the last reading
@@ -16,7 +16,7 @@ func (m *latencyMeter) start() {
 	m.longest()
 }
 
-// longest returns the longest such time since the last call: the lower end of the range in which the runtime counts it.
+// longest returns the longest such time since the last call: the lower bound of the bucket in which the runtime counts it.
 func (m *latencyMeter) longest() time.Duration {
 	metrics.Read(m.sample[:])
 	if m.sample[0].Value.Kind() != metrics.KindFloat64Histogram {

@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A leakKey identifies goroutines with a label set that no task of the process has: by the set, and by the function that they began with. They were
-// started with a plain go statement by a task that has ended, or the program gave them a set.
+// A leakKey identifies goroutines whose label set belongs to no task of the process: by the set, and by the function that they started with.
+// Either a task that has ended started them with a plain go statement, or the program set the labels.
 type leakKey struct {
 	set   goroutine.Address
 	entry string
@@ -24,8 +24,8 @@ type leak struct {
 	entry *location
 }
 
-// checkLeaks finds goroutines that have the label set of a task which has ended. It costs more than a snapshot of the tasks, and is done less often
-// accordingly.
+// checkLeaks finds goroutines that have the label set of a task which has ended. It costs more than a snapshot of the tasks, and is done less
+// often accordingly.
 func (w *watch) checkLeaks(s *scan) {
 	if w.c.GoroutineLeaked < 0 || time.Since(w.checked) < w.c.GoroutineLeaked/2 {
 		return
@@ -88,9 +88,9 @@ func liveSets() map[goroutine.Address]bool {
 	return live
 }
 
-// reportLeaks reports goroutines that have been seen for long enough. The public profile has the labels in their sets, and so which task started
-// them. A set with more than the labels of a task was made by pprof.Do, in a task that may not have ended. live is how many goroutines of each
-// function belong to tasks that have not ended.
+// reportLeaks reports goroutines that have been seen for long enough. The public profile contains the labels of their sets, and so the task that
+// started them. A set with more labels than those of a task was made by pprof.Do, in a task that may not have ended. live is the number of
+// goroutines of each function that belong to tasks that have not ended.
 func (w *watch) reportLeaks(s *scan, live map[string]int) {
 	old := w.oldLeaks(s.now)
 	if len(old) == 0 {
@@ -145,14 +145,14 @@ func (w *watch) oldLeaks(now time.Time) map[string]leak {
 	return old
 }
 
-// isOwnSet reports whether labels are those of a task, and nothing else.
+// isOwnSet reports whether labels consist only of the label of a task.
 func isOwnSet(labels map[string]string) bool {
 	_, ok := labels[scope.TaskLabel]
 	return ok && len(labels) == 1
 }
 
-// entryOf returns the function that a goroutine began with. It is nil for a goroutine that runs a task, and for one of the standard library: its
-// connections stay open after the call that opened them.
+// entryOf returns the function that a goroutine started with. It is nil for a goroutine that runs a task, and for one of the standard library:
+// its connections stay open after the call that opened them.
 func entryOf(calls []*location) (entry *location) {
 	for _, p := range calls {
 		if p.begins != beginsNone {
@@ -168,10 +168,11 @@ func entryOf(calls []*location) (entry *location) {
 	return entry
 }
 
-// maxTraced is up to how many goroutines a traceback of all is taken: it stops the program for some microseconds for each.
+// maxTraced is the maximum number of goroutines for which a traceback of all goroutines is taken: it stops the program for some microseconds per
+// goroutine.
 const maxTraced = 500
 
-// createdAt returns where the goroutines that began with a function were started, if that is a single place.
+// createdAt returns where the goroutines that started with a function were created, if that is a single place.
 func createdAt(entry *location) (where string, ok bool) {
 	if strings.Contains(entry.Func, ".gowrap") { // the compiler's name for a go statement with arguments
 		return fmt.Sprintf("%s:%d", entry.File, entry.Line), true

@@ -15,9 +15,9 @@ import (
 // ErrNoLeakProfile is the error of [Leaks] when the runtime has no goroutine leak profile.
 var ErrNoLeakProfile = errors.New("this program was built with a version of Go that has no goroutine leak profile: build it with Go 1.27 or newer")
 
-// A Leak is a group of goroutines that can never continue: nothing that still runs can reach what they wait for.
+// A Leak is a group of goroutines that can never continue: no goroutine that still runs can reach what they wait for.
 type Leak struct {
-	Task  string `json:"task,omitempty"` // by which they are or were started: its path without numbers, as profiles have it; empty for none
+	Task  string `json:"task,omitempty"` // the task that started them, or that they run: its path without numbers, as in profiles; empty for none
 	Wait  Wait   `json:"wait"`           // what they wait for, and where
 	Count int    `json:"count"`
 }
@@ -35,12 +35,12 @@ func (l Leak) String() string {
 	return strconv.Itoa(l.Count) + noun + of + ": " + l.Wait.String()
 }
 
-// Leaks returns the goroutines that are leaked for certain: the garbage collector has found that nothing else can reach the
-// channels, locks or other things of package sync that they wait for. It is the runtime's goroutine leak profile, read with the
-// names of tasks, the most goroutines first. A goroutine that waits for something global, or for the network, is never in it. The
-// error is [ErrNoLeakProfile] before Go 1.27.
+// Leaks returns the goroutines that are certainly leaked: the garbage collector has found that nothing else can reach the channels, locks or
+// other objects of package sync that they wait for. It is the runtime's goroutine leak profile, read with the names of tasks; the entry with the
+// most goroutines comes first. A goroutine that waits for something global, or for the network, is never in it. The error is [ErrNoLeakProfile]
+// before Go 1.27.
 //
-// Each call is a garbage collection of the whole program, which keeps running meanwhile.
+// Each call runs a garbage collection of the whole program, which keeps running in the meantime.
 func Leaks() ([]Leak, error) {
 	profile := pprof.Lookup("goroutineleak")
 	if profile == nil {
@@ -76,7 +76,7 @@ func leaksIn(profile *pprof.Profile) ([]Leak, error) {
 	return leaks, nil
 }
 
-// checkUnreachable reports the content of the leak profile, if wanted: at the places where the goroutines wait.
+// checkUnreachable reports the content of the leak profile, if enabled, at the places where the goroutines wait.
 func (w *watch) checkUnreachable(s *scan) {
 	if w.c.LeakProfile <= 0 || s.now.Before(w.profiled) {
 		return

@@ -19,7 +19,7 @@ import (
 	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// leakedIn returns how many goroutines that wait in a function of this name the runtime's goroutine leak profile has.
+// leakedIn returns how many goroutines in the runtime's goroutine leak profile wait in a function of this name.
 func leakedIn(t *testing.T, function string) int {
 	t.Helper()
 	var text strings.Builder
@@ -45,9 +45,9 @@ func leakFromTask(ch chan int, begun chan<- bool) { begun <- true; <-ch }
 //go:noinline
 func leakFromOutside(ch chan int, begun chan<- bool) { begun <- true; <-ch }
 
-// The runtime's leak profile finds the goroutines that tasks have left behind as it finds others: neither the labels that they
-// inherited nor what snapshots remember keep a task reachable, and with it the channel that it returned. In a scope that goes
-// on, the last ended tasks are reachable until the next snapshot. The goroutines never end, so they have a process of their own.
+// The runtime's leak profile contains the goroutines that tasks have leaked like any others: neither the labels that they inherited nor the data
+// that snapshots keep make a task reachable, and with it the channel that it returned. In a scope that still runs, the last ended tasks are
+// reachable until the next snapshot. The goroutines never end, so they have a process of their own.
 func TestLeakProfileFindsWhatTasksLeftBehind(t *testing.T) {
 	if pprof.Lookup("goroutineleak") == nil {
 		t.Skip("this version of Go has no goroutine leak profile")
@@ -70,7 +70,7 @@ func TestLeakProfileFindsWhatTasksLeftBehind(t *testing.T) {
 	compare := func(when string) {
 		t.Helper()
 		outside, inside := 0, 0
-		for begun := time.Now(); (outside != each || inside != each) && time.Since(begun) < time.Minute; { // until the last one waits
+		for begun := time.Now(); (outside != each || inside != each) && time.Since(begun) < time.Minute; { // until the last goroutine waits
 			outside, inside = leakedIn(t, "leakFromOutside"), leakedIn(t, "leakFromTask")
 		}
 		if outside != each || inside != each {
@@ -82,7 +82,7 @@ func TestLeakProfileFindsWhatTasksLeftBehind(t *testing.T) {
 	}
 	found := make(chan Finding, 100)
 	err := Run(t.Context(), func(ctx context.Context) error {
-		Watch(ctx, WatchConfig{LeakProfile: time.Hour, GoroutineLeaked: -1, Log: quiet}) // the first snapshot has none yet
+		Watch(ctx, WatchConfig{LeakProfile: time.Hour, GoroutineLeaked: -1, Log: quiet}) // the first snapshot finds none yet
 		for range each {
 			task := Async(ctx, func(context.Context) (chan int, error) { return start(leakFromTask), nil })
 			Trees()
@@ -130,7 +130,7 @@ func TestLeakProfileFindsWhatTasksLeftBehind(t *testing.T) {
 	}
 }
 
-// Where the runtime has no goroutine leak profile, that is said, once.
+// If the runtime has no goroutine leak profile, the watch logs that once.
 func TestNoLeakProfile(t *testing.T) {
 	if pprof.Lookup("goroutineleak") != nil {
 		t.Skip("this version of Go has a goroutine leak profile")
@@ -144,12 +144,12 @@ func TestNoLeakProfile(t *testing.T) {
 		c.LeakProfile, c.Log = time.Second, slog.New(slog.NewTextHandler(&log, nil))
 		watched(t, c, func(ctx context.Context, _ *findings) { _ = Sleep(ctx, time.Minute) })
 		if got := strings.Count(log.String(), "build it with Go 1.27 or newer"); got != 1 {
-			t.Errorf("it was said %d times:\n%s", got, &log)
+			t.Errorf("it was logged %d times, want once:\n%s", got, &log)
 		}
 	})
 }
 
-// The profile of all goroutines is read in the same way: with the names of tasks, and as far as to where the task begins.
+// The profile of all goroutines is read in the same way: with the names of tasks, and only up to where the task begins.
 func TestLeaksAreReadWithTheirTasks(t *testing.T) {
 	err := Run(t.Context(), func(ctx context.Context) error {
 		ch, begun := make(chan int), make(chan bool)
@@ -159,7 +159,7 @@ func TestLeaksAreReadWithTheirTasks(t *testing.T) {
 			<-begun
 		}
 		var leaks []Leak
-		for begun := time.Now(); time.Since(begun) < time.Minute; { // until the last one waits
+		for begun := time.Now(); time.Since(begun) < time.Minute; { // until the last goroutine waits
 			var err error
 			if leaks, err = LeaksIn(pprof.Lookup("goroutine")); err != nil {
 				return err

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// A codeOrigin is whose code a place is in.
+// A codeOrigin tells whose code a place is in.
 type codeOrigin uint8
 
 const (
@@ -28,9 +28,9 @@ var ourPackages = map[string]bool{
 	ourModule + "/inspect": true, ourModule + "/process": true, ourModule + "/tasklog": true,
 }
 
-// buildInfo is where the code of the program is. It is read when it is first needed.
+// buildInfo describes where the code of the program is. It is read when it is first needed.
 type buildInfo struct {
-	module, library string   // the folders of this module and of the standard library; the latter is empty with -trimpath
+	module, library string   // the folders of this module and of the standard library; library is empty with -trimpath
 	program         string   // the module that the program is built from
 	modules         []string // the other modules
 } // all folders end in a slash
@@ -57,8 +57,8 @@ var thisBuild = sync.OnceValue(func() (s buildInfo) {
 	return s
 })
 
-// homeOf returns the package of a file, if it is of this module or of the standard library. The name of a function does not tell: a function literal
-// in an inlined function has the name of the function that it was inlined into.
+// homeOf returns the package of a file, if it is in this module or in the standard library. The name of a function is not enough: a function
+// literal in an inlined function has the name of the function that it was inlined into.
 func homeOf(file string) string {
 	folder, name := path.Split(file)
 	s := thisBuild()
@@ -74,7 +74,7 @@ func homeOf(file string) string {
 	return ""
 }
 
-// ourPackage returns the package in a folder of this module, or "".
+// ourPackage returns the path of the package in a folder of this module.
 func ourPackage(folder string) string { return strings.TrimSuffix(ourModule+"/"+folder, "/") }
 
 func ownerOf(pkg string) codeOrigin {
@@ -98,7 +98,7 @@ func ownerOf(pkg string) codeOrigin {
 	return ofLibrary
 }
 
-// isKernelCall reports whether a function calls the kernel by the number of a call.
+// isKernelCall reports whether a function calls the kernel by the number of a system call.
 func isKernelCall(pkg, function string) bool {
 	return entersKernel(pkg) && strings.Contains(function[len(pkg):], "yscall")
 }

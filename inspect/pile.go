@@ -3,9 +3,9 @@ package inspect
 import "time"
 
 const (
-	pileSteps  = 6 // how often tasks are counted in an interval
-	pileRises  = 3 // in so many steps in a row their number has to rise
-	pileFactor = 4 // and be so many times as high as an interval before
+	pileSteps  = 6 // how often tasks are counted per interval
+	pileRises  = 3 // the number of steps in a row in which their number has to rise
+	pileFactor = 4 // how many times as high as one interval before their number has to be
 )
 
 // A pileKey is a place at which tasks wait for one kind of thing.
@@ -14,20 +14,20 @@ type pileKey struct {
 	frame  Frame
 }
 
-// A pileCount is the tasks that have been at a place for a step or longer. oldest is the one that has been there longest.
+// A pileCount counts the tasks that have been at a place for a step or longer. oldest is the task that has been there longest.
 type pileCount struct {
 	count  int
 	oldest Finding
 }
 
-// piles remembers how many tasks were at each place, the latest step last.
+// piles records how many tasks were at each place, the latest step last.
 type piles struct {
 	counts  map[pileKey][]int
 	counted time.Time
 }
 
-// contended are the waits for something that other tasks have, or for an answer. At other waits tasks are expected to stand: a worker waits for work,
-// and a connection for its next request.
+// contended has the waits for something that other tasks have, or for a response. At other waits, many tasks are normal: a worker waits for
+// work, and a connection for its next request.
 var contended = map[string]bool{
 	"mutex": true, "rwmutex": true, "once": true, "semaphore": true, "blocking": true, "send": true, "process": true,
 	"database pool": true, "HTTP connection pool": true, "system call": true, "C call": true,
@@ -44,7 +44,7 @@ func (w *Wait) contends() bool {
 	return contended[w.For]
 }
 
-// countPiled counts a task at its place, if it has been there for long enough.
+// countPiled counts a task at its place, if the task has been there for long enough.
 func (w *watch) countPiled(s *scan, n *Node) {
 	if w.c.PileUp < 0 || !n.Wait.contends() || n.unchanged < w.c.Interval/pileSteps {
 		return
@@ -64,7 +64,7 @@ func (w *watch) countPiled(s *scan, n *Node) {
 	}
 }
 
-// checkPiles compares, once per step, how many tasks are at each place with the steps before.
+// checkPiles compares, once per step, the number of tasks at each place with the steps before.
 func (w *watch) checkPiles(s *scan) {
 	if w.c.PileUp < 0 || s.now.Sub(w.piles.counted) < w.c.Interval/pileSteps {
 		return

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A sample is what one or more goroutines do.
+// A sample describes what one or more goroutines do.
 type sample struct {
 	calls  []*location // the innermost first
 	count  int64
@@ -20,8 +20,8 @@ type sample struct {
 // goroutineProfile reads the runtime's profile of all goroutines.
 func goroutineProfile() ([]sample, error) { return readSamples(pprof.Lookup("goroutine")) }
 
-// readSamples parses a profile of goroutines, in the format of github.com/google/pprof/proto/profile.proto, as far as it is needed. The caller holds
-// the mutex of places.
+// readSamples parses a profile of goroutines, in the format of github.com/google/pprof/proto/profile.proto, as far as it is needed. The caller
+// holds the mutex of places.
 func readSamples(profile *pprof.Profile) ([]sample, error) {
 	var packed bytes.Buffer
 	if err := profile.WriteTo(&packed, 0); err != nil {
@@ -40,7 +40,7 @@ func readSamples(profile *pprof.Profile) ([]sample, error) {
 
 var errProfile = errors.New("the profile of the goroutines is not in the format that is known")
 
-// A message is an encoded part of a profile, whose fields are read one after the other.
+// A message is an encoded part of a profile. Its fields are read one after the other.
 type message []byte
 
 // next reads a field: its number, and its value, which is a number or the bytes of a part.
@@ -68,7 +68,7 @@ func (m *message) next() (field int, number uint64, part message, err error) {
 	return int(key >> 3), number, part, nil
 }
 
-// numbers reads a list of numbers, which is packed into a part unless it has one element.
+// numbers reads a list of numbers, which is packed into a part unless it has only one element.
 func numbers(list []uint64, number uint64, part message) ([]uint64, error) {
 	if part == nil {
 		return append(list, number), nil
@@ -182,7 +182,7 @@ func withoutShapes(function string) string {
 	return function[:begin] + "[...]" + function[end+1:]
 }
 
-// readLocations returns the places of each location: several if calls were inlined.
+// readLocations returns the places of each location: more than one if calls were inlined.
 func (p *rawProfile) readLocations(functions map[uint64]Frame) (map[uint64][]*location, error) {
 	locations := make(map[uint64][]*location, len(p.locations))
 	for _, m := range p.locations {
@@ -224,7 +224,7 @@ func readCall(m message, functions map[uint64]Frame) (f Frame, err error) {
 	return f, err
 }
 
-// placesOf returns the places of an address, which is that of the call, not the one after it.
+// placesOf returns the places of an address, which is that of the call instruction, not of the one after it.
 func placesOf(address uintptr, frames []Frame) []*location {
 	if len(frames) <= 1 {
 		return []*location{at(address + 1)}

@@ -19,11 +19,11 @@ func TestProfileHasLabels(t *testing.T) {
 				return
 			}
 		}
-		t.Errorf("no sample has the labels: %v", samples)
+		t.Errorf("no sample has the labels of the task: %v", samples)
 	})
 }
 
-// Whatever a profile consists of, reading it ends.
+// Reading a profile ends, whatever the profile consists of.
 func FuzzReadProfile(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0x12, 0x04, 0x0a, 0x01, 0x01, 0x10, 0x22, 0x06, 0x08, 0x01, 0x18, 0x80, 0x80, 0x01, 0x32, 0x00})

@@ -13,50 +13,50 @@ import (
 
 // A runner is what a label set identifies: a task, or a call of Blocking.
 type runner struct {
-	// Found in the tree, before the stacks were read.
+	// Read from the tree, before the stacks are read.
 	n       *scope.Node         // nil for a call
 	call    *scope.BlockingCall // nil for a task
 	labels  *goroutine.Set
 	path    string
-	name    int // the index in the path at which the last name begins
+	name    int // the index in path at which the last name begins
 	kind    beginning
-	started bool // the goroutine had its labels already
+	started bool // the goroutine already had its labels
 	state   string
-	outer   goroutine.Address // of a scope: the label set of its goroutine outside of it
+	outer   goroutine.Address // of a scope: the label set of its goroutine outside the scope
 	waiters []scope.Waiter    // the waiters of its goroutine inside this module
-	below   *runner           // the first of the tasks and calls below
+	below   *runner           // the first of the tasks and calls below it
 	next    *runner           // the next one below the same task
-	tasks   int               // how many tasks are below
+	tasks   int               // the number of tasks and calls below it
 
-	// Found among the stacks.
+	// Read from the stacks.
 	stack  *stack            // nil if it was not found
-	inner  goroutine.Address // of the scope inside, at which the stack ends; zero if there is none
-	twice  bool              // two goroutines with it were found
-	others bool              // goroutines with the label set do not run it
+	inner  goroutine.Address // the scope inside, at which the stack ends; zero if there is none
+	twice  bool              // two goroutines that run it were found
+	others bool              // goroutines with the label set that do not run it were found
 }
 
 // runners has the tasks and calls of a snapshot. They are collected before the stacks are read.
 type runners struct {
-	tops  runner // its below are those without a task above
+	tops  runner // its list below has the runners without a task above
 	bySet map[goroutine.Address]*runner
-	most  int // the most entries that bySet has had
+	most  int // the largest number of entries that bySet has had
 
 	calls  map[*scope.Node][]*scope.BlockingCall // by the nearest task above that has not ended
 	lists  scope.Lists
 	paths  strings.Builder
 	text   []byte     // of the last name
 	blocks [][]runner // runners are allocated from these
-	count  int        // how many are used
+	count  int        // the number of runners in use
 }
 
-// blockSize is how many runners are allocated at once.
+// blockSize is the number of runners that are allocated together.
 const blockSize = 256
 
-// spareRunners keeps the runners of the last snapshots, emptied, for the next ones: they would be a quarter of what a snapshot allocates. The garbage
-// collector frees them if no snapshot has used them for some time.
+// spareRunners keeps the runners of the last snapshots, cleared, for the next ones: otherwise they would be a quarter of what a snapshot
+// allocates. The garbage collector frees them if no snapshot has used them for some time.
 var spareRunners = sync.Pool{New: func() any { return new(runners) }}
 
-// collectRunners walks the trees below the given tasks. If others are wanted, it adds the calls of Blocking that have no task above.
+// collectRunners walks the trees below the given tasks. With others, it adds the calls of Blocking that have no task above.
 func collectRunners(tops []*scope.Node, others bool) *runners {
 	r := spareRunners.Get().(*runners)
 	r.calls = scope.CallsByTask()
@@ -70,7 +70,7 @@ func collectRunners(tops []*scope.Node, others bool) *runners {
 		r.collectCalls(link, r.calls[nil])
 		r.tops.tasks += len(r.calls[nil])
 	}
-	if r.bySet == nil || r.most > 8*r.count { // emptying a map costs by the most entries that it ever had
+	if r.bySet == nil || r.most > 8*r.count { // clearing a map costs as much as the largest number of entries that it ever had
 		r.bySet, r.most = make(map[goroutine.Address]*runner, r.count), r.count
 	}
 	r.most = max(r.most, r.count)
@@ -85,7 +85,7 @@ func collectRunners(tops []*scope.Node, others bool) *runners {
 	return r
 }
 
-// release empties the runners. They must not be used afterwards.
+// release clears the runners for reuse. They must not be used afterwards.
 func (r *runners) release() {
 	blocks := r.blocks
 	for i, left := 0, r.count; left > 0; i, left = i+1, left-blockSize {
@@ -119,7 +119,8 @@ func (r *runners) all() iter.Seq[*runner] {
 	}
 }
 
-// collect reads n, whose name begins at an index of its path, and the tree below it. It appends n to a list, and returns the new end.
+// collect reads n, whose name begins at index name of its path, and the tree below it. It appends n to the list that ends at link, and returns
+// the new end.
 func (r *runners) collect(link **runner, n *scope.Node, path string, name int) **runner {
 	one := r.add()
 	*link = one
@@ -153,7 +154,7 @@ func (r *runners) collect(link **runner, n *scope.Node, path string, name int) *
 // byIndex sorts the items of a stream by index. The tree has them in the order in which they were started.
 func byIndex(a, b *scope.Node) int { return cmp.Compare(a.Number, b.Number) }
 
-// pathsSize is how many bytes of paths are allocated as one object: one path that is in use keeps all of it.
+// pathsSize is the size in bytes of an object that paths are allocated from: one path that is in use keeps the whole object in memory.
 const pathsSize = 4096
 
 func (r *runners) pathBelow(above string, n *scope.Node) string {
@@ -183,10 +184,10 @@ func (r *runners) collectCalls(link **runner, calls []*scope.BlockingCall) {
 	}
 }
 
-// blockingName returns the name of a call of Blocking, and its kind.
+// blockingName is the name of a call of Blocking, and its kind.
 const blockingName = "blocking"
 
-// ended reports whether the task has ended, or the call.
+// ended reports whether the task or the call has ended.
 func (one *runner) ended() bool {
 	if one.call != nil {
 		return one.call.HasEnded()
@@ -197,7 +198,7 @@ func (one *runner) ended() bool {
 // group returns the key of the tasks with the same name path and kind.
 func (one *runner) group() groupKey { return groupKey{scope.NamePath(one.labels.Labels()), one.kind} }
 
-// sizesOfGroups returns how many tasks each group has in the whole process: other trees may have the same names.
+// sizesOfGroups returns the number of tasks of each group in the whole process: other trees may have the same names.
 func sizesOfGroups() map[groupKey]int {
 	r := collectRunners(scope.Roots(), true)
 	defer r.release()

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// What a snapshot was collected in is kept for the next one, but none of the tasks that it was of.
+// The memory of a snapshot is kept for the next one, but none of its tasks.
 func TestRunnersKeepNoTask(t *testing.T) {
 	_ = meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		for range 100 {

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A group is what the goroutines of all tasks with one name path do, as runtime/pprof groups them.
+// A group describes what the goroutines of all tasks with one name path do, as runtime/pprof groups them.
 type group struct {
 	waits map[Wait]int
 	total int
@@ -50,7 +50,7 @@ func takeGroups() map[groupKey]*group {
 	return groups
 }
 
-// wait describes a task by its group, which has so many tasks. What the task waits for is known if all of them wait at one place.
+// wait describes a task by its group, which has the given number of tasks. What the task waits for is known if all of them wait at one place.
 func (g *group) wait(tasks int) Wait {
 	if len(g.waits) == 1 && g.total == tasks {
 		for w := range g.waits {
@@ -75,5 +75,5 @@ func (g *group) wait(tasks int) Wait {
 	return Wait{For: "unknown", On: strings.TrimSuffix(text, ",")}
 }
 
-// maxReasons is how many of the waits of a group are named.
+// maxReasons is how many of the waits of a group are listed.
 const maxReasons = 4

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What a watch does regularly takes at most three fifths of a hundredth of the time: the rest is for scans that take longer than
-// the quickest, often twice as long, and for the collection of the garbage of all.
+// The regular work of a watch takes at most three fifths of a hundredth of the time: the rest is for scans that take longer than the fastest,
+// often twice as long, and for garbage collection.
 func TestWatchLeavesRoomInItsShare(t *testing.T) {
 	const took = 40 * time.Millisecond
 	w := &watch{c: WatchConfig{}.withDefaults()}

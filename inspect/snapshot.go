@@ -8,21 +8,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A snapshot makes Nodes of tasks. It walks the tree, reads the stacks of the goroutines, and combines them. What it read in the tree before the
-// stacks counts only if it is still so afterwards: then it was so when the stacks were read.
+// A snapshot builds the Nodes of tasks. It walks the tree, reads the stacks of the goroutines, and combines them. What it has read from the tree
+// before the stacks counts only if it is unchanged afterwards: then it was true when the stacks were read.
 type snapshot struct {
 	*runners
 	stacks stacks
 	groups map[groupKey]*group // nil until a task was not found among the stacks
-	tasks  map[groupKey]int    // how many tasks each group has; made with groups
-	now    time.Duration       // when the stacks were read, since seenFrom
+	tasks  map[groupKey]int    // the number of tasks of each group; set with groups
+	now    time.Duration       // when the stacks were read, as a time since seenFrom
 	moment scope.Moment        // the same, for ages
 	waitGraph
 	semaphores
 }
 
-// takeSnapshot returns the given tasks with all that runs below them, and the calls of Blocking that no task is above if
-// others are wanted.
+// takeSnapshot returns the given tasks with everything that runs below them. With others, it also returns the calls of Blocking that have no
+// task above.
 func takeSnapshot(tops []*scope.Node, others bool) []Node {
 	scope.Watched.Store(true)
 	begun := time.Since(seenFrom)
@@ -39,7 +39,7 @@ func takeSnapshot(tops []*scope.Node, others bool) []Node {
 	return all
 }
 
-// nodes returns the Nodes of what is below a runner, but for what has ended meanwhile.
+// nodes returns the Nodes below a runner, except for those that have ended since.
 func (s *snapshot) nodes(above *runner) []Node {
 	nodes := make([]Node, 0, above.tasks)
 	for one := above.below; one != nil; one = one.next {
@@ -76,7 +76,7 @@ func (s *snapshot) describe(n *Node, one *runner) {
 	}
 }
 
-// wait finds out what a task waits for, and identifies the wait.
+// wait determines what a task waits for, and identifies the wait.
 func (s *snapshot) wait(n *Node, one *runner) waitIdentity {
 	if one.kind == beginsSource {
 		n.Wait = s.streamWait(n, one)
@@ -108,14 +108,14 @@ func (s *snapshot) wait(n *Node, one *runner) waitIdentity {
 	return w.identity(waiter, goroutine.Address{})
 }
 
-// setWait gives n its stack, and what it waits for by that.
+// setWait sets the stack of n, and what it waits for according to the stack.
 func (s *snapshot) setWait(n *Node, one *runner) {
 	n.stack, n.Wait = one.stack, one.stack.wait
 	n.Wait.narrow(s.stacks.dialing)
 }
 
-// groupWait describes a task whose goroutine was not found: it has other labels, or its stack is too deep, or label sets have no known addresses on
-// this version of Go.
+// groupWait describes a task whose goroutine was not found: it has other labels, or its stack is too deep, or the addresses of label sets are
+// not known on this version of Go.
 func (s *snapshot) groupWait(key groupKey) Wait {
 	if s.groups == nil {
 		s.tasks = sizesOfGroups()
@@ -157,7 +157,7 @@ func (s *snapshot) streamWait(n *Node, one *runner) Wait {
 	return w
 }
 
-// waiter returns what the goroutine of a task waits for inside this package, at a wait of the given kind. It is nil unless that is certain: there is
+// waiter returns the waiter inside this module of a task's goroutine, at a wait of the given kind. It is nil unless it is certain: there is
 // exactly one such waiter, it waited before the stacks were read and still does, and no goroutine that the task started may be at such a wait. A
 // waiter for the end of a task may have been found twice.
 func (s *snapshot) waiter(one *runner, kind scope.WaiterKind) (found scope.Waiter) {
@@ -176,7 +176,7 @@ func (s *snapshot) waiter(one *runner, kind scope.WaiterKind) (found scope.Waite
 	return found
 }
 
-// detail adds what a waiter inside this package knows about its wait.
+// detail adds what a waiter inside this module knows about its wait.
 func (s *snapshot) detail(n *Node, waiter scope.Waiter) {
 	w := &n.Wait
 	switch waiter := waiter.(type) {
@@ -197,7 +197,7 @@ func (s *snapshot) detail(n *Node, waiter scope.Waiter) {
 // A timed waiter knows when its wait ends; zero is unknown.
 type timed interface{ Until() time.Time }
 
-// soonest returns when the first task that sleeps with n's ctx will wake up.
+// soonest returns when the first task that sleeps with n's ctx wakes up.
 func (s *snapshot) soonest(n *scope.Node) (soonest time.Time) {
 	var l scope.Lists
 	n.Waiting(&l)
@@ -214,8 +214,8 @@ func (s *snapshot) soonest(n *scope.Node) (soonest time.Time) {
 	return soonest
 }
 
-// Awaited returns the path of the item whose result the loop over n's stream takes next. Where that is not known, as for an unordered stream, it is
-// the path of the stream. It is empty if n has no stream, or more than one.
+// Awaited returns the path of the item whose result the loop over n's stream receives next. If that is not known, as for an unordered stream, it
+// returns the path of the stream. It is empty if n has no stream, or more than one.
 func (n *Node) Awaited() string {
 	item := ""
 	for i := range n.Tasks {

@@ -27,7 +27,7 @@ func sleepers(ctx context.Context, count int) {
 	}
 }
 
-// The runtime allocates a stack for each task of a snapshot; all else is made for many tasks at once.
+// The runtime allocates a stack for each task of a snapshot; everything else is allocated for many tasks together.
 func TestSnapshotAllocations(t *testing.T) {
 	testenv.NeedExact(t)
 	const tasks = 1000
@@ -40,7 +40,7 @@ func TestSnapshotAllocations(t *testing.T) {
 	})
 }
 
-// What a snapshot has returned stays as it was while later ones use its memory again.
+// The result of a snapshot stays unchanged while later snapshots reuse its memory.
 func TestSnapshotStays(t *testing.T) {
 	_ = Run(t.Context(), func(ctx context.Context) error {
 		sleepers(ctx, 300)

@@ -6,7 +6,7 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 )
 
-// upTo is a source of the numbers below n.
+// upTo returns a source of the numbers below n.
 func upTo(n int) Stream[int] {
 	return func(yield func(int, error) bool) {
 		for i := range n {
@@ -21,5 +21,5 @@ func same(_ context.Context, i int) (int, error) { return i, nil }
 
 type contextKey struct{}
 
-// mostBlocking is how many calls of Blocking run at once in a process, as its comment says.
+// mostBlocking is how many calls of Blocking run concurrently in a process, as its comment says.
 const mostBlocking = 100

@@ -5,16 +5,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// stacks is what the goroutines of tasks did at one moment.
+// stacks describes what the goroutines of tasks did at one moment.
 type stacks struct {
 	waits   map[waiterKey]bool // kinds of waits of goroutines that a task started with a go statement
-	dialing bool               // a goroutine makes a connection of net/http
+	dialing bool               // a goroutine establishes a connection of net/http
 }
 
 // takeStacks reads the stacks of the given runners. The caller holds the mutex of places.
 //
-// A goroutine has a task's label set if it runs the task, but also if it was started from there with a plain go statement. It counts as the task's if
-// its stack shows that this package called the task's function. If that part of a deep stack is cut off, it counts for no task.
+// A goroutine has a task's label set if it runs the task, but also if it was started from there with a plain go statement. It counts as the
+// task's goroutine if its stack shows that this module called the task's function. If that part of a deep stack is cut off, the goroutine counts
+// for no task.
 func takeStacks(r *runners) stacks {
 	s := stacks{waits: make(map[waiterKey]bool)}
 	known := make(traces)
@@ -30,7 +31,7 @@ func takeStacks(r *runners) stacks {
 	return s
 }
 
-// add adds the trace of a goroutine that has the label set of the given runner. Scopes that run in the goroutine are inside each other.
+// add adds the trace of a goroutine that has the label set of the given runner. Several scopes that run in one goroutine are nested.
 func (s *stacks) add(r *runners, one *runner, t *trace) {
 	inner := goroutine.Address{}
 	for i := range t.stacks {
@@ -59,13 +60,13 @@ func (s *stacks) add(r *runners, one *runner, t *trace) {
 	}
 }
 
-// A waiterKey is a label set and a kind of wait inside this package.
+// A waiterKey is a label set and a kind of wait inside this module.
 type waiterKey struct {
 	set goroutine.Address
 	scope.WaiterKind
 }
 
-// waiterFor returns the type of waiter that tasks use to wait for a reason.
+// waiterFor returns the kind of waiter that tasks use to wait for a reason.
 func waiterFor(reason string) scope.WaiterKind {
 	switch reason {
 	case "sleep", "rate", "retry":

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// describe returns how much of s is held, where it was made, and which tasks took it, as far as all of them are known.
+// describe returns how much of s is acquired, where it was created, and which tasks acquired it, if all of them are known.
 func (r *runners) describe(s *scope.Sem) string {
 	now := s.State()
 	text := strconv.Itoa(now.InUse) + " of " + strconv.Itoa(now.Size) + " held"
@@ -40,7 +40,7 @@ func (r *runners) describe(s *scope.Sem) string {
 	return text + paths[len(paths)-1]
 }
 
-// takenBy precedes, in a description, the tasks that took a semaphore.
+// takenBy precedes, in a description, the tasks that acquired a semaphore.
 const takenBy = ", taken by "
 
 // mostTakers is how many of these tasks are named.

@@ -6,17 +6,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A trace is the stack of a goroutine, and what it means.
+// A trace is the stack of a goroutine, and its meaning.
 type trace struct {
 	pcs    []uintptr
 	calls  []*location // the innermost first
-	stacks []stack     // the parts of tasks, the innermost first
+	stacks []stack     // the parts that belong to tasks, the innermost first
 	waiter scope.WaiterKind
-	dials  bool // it makes a connection of net/http
+	dials  bool // it establishes a connection of net/http
 }
 
-// A stack is the part of a goroutine's stack that belongs to one task: from its place, or from where the scope inside it begins, out to where the
-// task begins.
+// A stack is the part of a goroutine's stack that belongs to one task: from the innermost call, or from where the scope inside the task begins,
+// out to where the task begins.
 type stack struct {
 	calls  []*location // the innermost first
 	begins beginning   // what begins at its outermost call
@@ -25,8 +25,8 @@ type stack struct {
 	hash   uint64 // of the calls
 }
 
-// traces has the traces of a snapshot by a hash of their return addresses. Thousands of goroutines that wait at one place have the same stack, which
-// is described once.
+// traces has the traces of a snapshot by a hash of their return addresses. Thousands of goroutines that wait at one place have the same stack,
+// which is analyzed only once.
 type traces map[uint64]*trace
 
 // of returns the trace for the return addresses pcs, which must not change. The caller holds the mutex of places.
@@ -72,7 +72,7 @@ const hashBasis uint64 = 14695981039346656037
 // hashed adds x to a hash, as FNV-1a does.
 func hashed(hash, x uint64) uint64 { return (hash ^ x) * 1099511628211 }
 
-// dials reports whether a goroutine makes a connection of net/http.
+// dials reports whether a goroutine establishes a connection of net/http.
 func dials(calls []*location) bool {
 	return slices.ContainsFunc(calls, func(p *location) bool { return p.dials })
 }
@@ -86,7 +86,7 @@ func placesAt(pcs []uintptr) []*location {
 	return calls
 }
 
-// A beginning is what a call of a function of this package begins.
+// A beginning is what begins with a call of a function of this module.
 type beginning uint8
 
 const (

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Two stacks with one hash are not taken for one.
+// Two stacks with the same hash are distinguished.
 func TestTracesWithOneHash(t *testing.T) {
 	places.Lock()
 	defer places.Unlock()

@@ -22,7 +22,7 @@ func TestTreeWithoutATask(t *testing.T) {
 	}
 }
 
-// forest starts one of everything below ctx and returns when all of it waits.
+// forest starts tasks, scopes and a stream of each kind below ctx and returns when all of them wait.
 func forest(ctx context.Context) {
 	wait := func(ctx context.Context) error { return Sleep(ctx, time.Hour) }
 	Go(ctx, wait)
@@ -46,7 +46,7 @@ func forest(ctx context.Context) {
 	}, Name("items"))
 	Go(ctx, func(ctx context.Context) error {
 		_ = wait(ctx)
-		time.Sleep(time.Second) // it takes its time to obey
+		time.Sleep(time.Second) // it takes some time to end after its cancellation
 		return nil
 	}, Name("canceled")).Cancel(nil)
 	Go(ctx, func(context.Context) error { return nil }, Name("ended"))
@@ -68,7 +68,7 @@ const forestDrawn = `service: running, tree_test.go (inspect.Tree)
 └─ canceled (canceled): sleep, tree_test.go
 `
 
-// withoutLines removes the numbers of lines, which change with the file.
+// withoutLines removes line numbers, which change with the file.
 func withoutLines(tree string) string { return lineNumber.ReplaceAllString(tree, ".go") }
 
 var lineNumber = regexp.MustCompile(`\.go:[1-9][0-9]*`)
@@ -117,7 +117,7 @@ func TestTree(t *testing.T) {
 	})
 }
 
-// Items that have ended are not shown, though their workers wait: for others to pull, or in the source.
+// Items that have ended are not shown, although their workers wait for more items.
 func TestTreeShowsNoItemThatHasEnded(t *testing.T) {
 	for name, limit := range map[string]int{"one worker": 1, "as many as items": 3, "one more, which pulls": 5} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestTreeShowsNoItemThatHasEnded(t *testing.T) {
 	}
 }
 
-// The items that run are shown in the order of the stream, whichever of its workers has them.
+// The running items are shown in the order of the stream, whichever of its workers runs them.
 func TestTreeShowsItemsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_ = Run(t.Context(), func(ctx context.Context) error {
@@ -172,7 +172,7 @@ func TestTreeShowsItemsInOrder(t *testing.T) {
 	})
 }
 
-// below is the names of the tasks right below n.
+// below returns the names of the tasks directly below n.
 func below(n Node) (names []string) {
 	for _, task := range n.Tasks {
 		names = append(names, task.Name)
@@ -180,7 +180,7 @@ func below(n Node) (names []string) {
 	return names
 }
 
-// From a task's ctx, and from one derived of it, the tree is that below the task, with its path from the root.
+// Tree of a task's ctx, or of one derived from it, is the tree below the task, with the task's path from the root.
 func TestTreeOfATask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_ = Run(t.Context(), func(ctx context.Context) error {
@@ -206,7 +206,7 @@ func TestNodeAsJSON(t *testing.T) {
 			Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Second) }, Name("a"))
 			time.Sleep(100 * time.Millisecond)
 			a := Tree(ctx).Tasks[0]
-			a.Wait.Until = a.Wait.Until.UTC() // from the time zone of the test
+			a.Wait.Until = a.Wait.Until.UTC() // the test's time zone does not matter
 			got, err := json.Marshal(a)
 			got = regexp.MustCompile(`("id"|"line"):[1-9][0-9]*|"file":"[^"]*/tree_test.go"`).ReplaceAll(got, []byte("_"))
 			want := `{_,"name":"a","path":"run/a","kind":"task","state":"running","age":100000000,` +
@@ -220,7 +220,7 @@ func TestNodeAsJSON(t *testing.T) {
 	})
 }
 
-// A tree may be looked at while tasks start and end.
+// A tree can be read while tasks start and end.
 func TestTreeMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := Run(t.Context(), func(ctx context.Context) error {

@@ -7,7 +7,7 @@ import (
 
 // waitOf returns what a task waits for, and where, from its part of a goroutine's stack.
 func waitOf(calls []*location) Wait {
-	below := 0 // how many calls are below the code of the program and its modules
+	below := 0 // the number of calls below the code of the program and its modules
 	for below < len(calls) && !calls[below].callsLibraries() {
 		below++
 	}
@@ -17,7 +17,7 @@ func waitOf(calls []*location) Wait {
 	return w
 }
 
-// callsLibraries reports whether p is in code that calls the standard library, or this package.
+// callsLibraries reports whether p is in code that calls the standard library or this module.
 func (p *location) callsLibraries() bool {
 	return (p.origin == ofProgram || p.origin == ofModule) && !p.stub && !p.kernel
 }
@@ -40,7 +40,7 @@ func (w *Wait) locate(calls []*location, first int) {
 		if called := calls[own-1]; called.origin != ofRuntime && called.pkg != p.pkg {
 			w.Call = called.Func
 			if called.origin == ofUs {
-				w.Call, _, _ = strings.Cut(w.Call, ".func") // the loop over what Map returns is in a function of Map
+				w.Call, _, _ = strings.Cut(w.Call, ".func") // the loop over the result of Map is in a function literal of Map
 			}
 		}
 	}
@@ -77,7 +77,8 @@ func reasonOf(calls []*location, below int) (reason, on string) {
 	return refine(reason, around)
 }
 
-// parkReasons has the functions of the runtime that park a goroutine, and those that park it for a lock of the runtime, which then is not the reason.
+// parkReasons has the functions of the runtime that park a goroutine, and those that park it for a lock of the runtime, which then is not the
+// reason.
 var parkReasons = map[string]string{
 	"runtime.chanrecv":               "receive",
 	"runtime.chansend":               "send",
@@ -87,14 +88,14 @@ var parkReasons = map[string]string{
 	"runtime.semacquire1":            "lock",
 	"sync.runtime_notifyListWait":    "cond",
 	"internal/poll.runtime_pollWait": "poll",
-	"runtime.gcAssistAlloc":          "running", // it helps the collector
+	"runtime.gcAssistAlloc":          "running", // it helps the garbage collector
 	"runtime.gcStart":                "running",
-	"runtime.gcWaitOnMark":           "running", // it asked for a collection
-	"runtime.stopTheWorld":           "running", // briefly, as soon as the collector lets it
+	"runtime.gcWaitOnMark":           "running", // it requested a collection
+	"runtime.stopTheWorld":           "running", // briefly, as soon as the collector allows it
 	"runtime.stopTheWorldGC":         "running",
 }
 
-// refine makes a reason more exact, from the innermost calls around it.
+// refine makes a reason more specific, using the innermost calls around it.
 func refine(reason string, calls []*location) (better, on string) {
 	switch reason {
 	case "poll":
@@ -138,8 +139,8 @@ func knownWait(calls []*location) (w libraryWait, ok bool) {
 	return w, ok
 }
 
-// lockReason names a lock by the innermost call into package sync that is more specific than a mutex; calls further out may be a Once that runs the
-// function. It returns no reason for a lock inside the standard library, such as the one for writes to a connection.
+// lockReason names a lock by the innermost call into package sync that is more specific than a mutex; calls further out may be a Once that runs
+// the function. It also returns "mutex" for a lock inside the standard library, such as the one for writes to a connection.
 func lockReason(calls []*location) string {
 	reason := "mutex"
 	for _, p := range calls {
@@ -160,8 +161,8 @@ func lockReason(calls []*location) string {
 	return reason
 }
 
-// pollReason tells the network from files, and reads from writes. A copy between two descriptors in the kernel waits for one of them: sendfile for
-// the connection that it writes to, splice for the one that it reads from or else the one that it writes to.
+// pollReason distinguishes the network from files, and reads from writes. A copy between two descriptors in the kernel waits for one of them:
+// sendfile for the connection that it writes to, splice for the one that it reads from or else the one that it writes to.
 func pollReason(calls []*location) (reason, on string) {
 	reason = "file"
 	inside := true // the calls so far are of package internal/poll
@@ -172,7 +173,7 @@ func pollReason(calls []*location) (reason, on string) {
 		case method == "(*FD).Accept":
 			on = "accept"
 		case on != "" || p.pkg != "internal/poll":
-		case strings.Contains(method, "Read"): // waitRead, or where there is none, on Windows, a method of FD
+		case strings.Contains(method, "Read"): // waitRead, or, on Windows, which has none, a method of FD
 			on = "read"
 		case strings.Contains(method, "Write"):
 			on = "write"
@@ -193,7 +194,7 @@ func pollReason(calls []*location) (reason, on string) {
 	return reason, on
 }
 
-// networkCall returns what a function of package net waits for, if that is more specific than to read or write.
+// networkCall returns what a function of package net waits for, if that is more specific than a read or a write.
 func (p *location) networkCall() string {
 	switch {
 	case p.pkg != "net":
@@ -210,7 +211,7 @@ func (p *location) networkCall() string {
 func kernelCall(calls []*location, below int) (reason, on string) {
 	for i, p := range calls {
 		if p.kernel {
-			on = p.Func // if nothing better follows: a call by its number
+			on = p.Func // used if nothing better follows: the call was made by its number
 			continue
 		}
 		if on == "" || strings.Contains(on, ".") {
@@ -230,7 +231,7 @@ func kernelCall(calls []*location, below int) (reason, on string) {
 
 const stubMark = "._Cfunc_"
 
-// stubName is the name of the function in C.
+// stubName returns the name of the function in C.
 func stubName(calls []*location) string {
 	for _, p := range calls {
 		if _, name, ok := strings.Cut(p.Func, stubMark); ok {
@@ -240,7 +241,7 @@ func stubName(calls []*location) string {
 	return ""
 }
 
-// ourReason recognizes waits inside this package. The innermost one counts, unless an outer one is more specific: a retry sleeps.
+// ourReason recognizes waits inside this module. The innermost one counts, unless an outer one is more specific: a retry sleeps.
 func ourReason(calls []*location) string {
 	reason := ""
 	for _, p := range calls {

@@ -20,8 +20,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// What a task waits for, by the path below the scope. internal/stuck has the waits that need a process of their own, and
-// holds the places to the truth as well.
+// What a task waits for, by the path below the scope. internal/stuck has the waits that need a process of their own, and checks the places as
+// well.
 func TestWaits(t *testing.T) {
 	hour := func(ctx context.Context) error { return Sleep(ctx, time.Hour) }
 	tests := map[string]struct {
@@ -122,7 +122,7 @@ func TestWaits(t *testing.T) {
 				var rw sync.RWMutex
 				var group sync.WaitGroup
 				cond := sync.NewCond(new(sync.Mutex))
-				go func() { // holds them for an hour
+				go func() { // holds all of them for an hour
 					rw.Lock()
 					time.Sleep(time.Hour)
 					rw.Unlock()
@@ -171,20 +171,20 @@ func TestWaits(t *testing.T) {
 					for path, want := range test.want {
 						got := waits["run/"+path]
 						if reason, _, _ := strings.Cut(want, " "); got == reason && !goroutine.Exact {
-							continue // what it waits on stands on the stack of the goroutine that runs it
+							continue // the object of the wait is only known from the stack of the goroutine that runs the task
 						}
 						if got != want {
 							t.Errorf("%s waits for %q, want %q", path, got, want)
 						}
 					}
-					return errors.New("enough") // cancels what waits
+					return errors.New("enough") // cancels the waiting tasks
 				})
 			})
 		})
 	}
 }
 
-// The calls of Blocking stand below their tasks, also when these have given them up.
+// The calls of Blocking are shown below their tasks, also when the tasks have abandoned them.
 func TestTreeShowsBlockingCalls(t *testing.T) {
 	testenv.NeedExact(t)
 	if before := scope.BlockingSem.Resize(2); before != mostBlocking {
@@ -216,7 +216,7 @@ func TestTreeShowsBlockingCalls(t *testing.T) {
 			t.Errorf("the third call: %+v", q)
 		}
 		if call.Cancel(nil) {
-			t.Error("a call of Blocking was canceled")
+			t.Error("Cancel of a call of Blocking returned true")
 		}
 		tasks[0].Cancel(nil)
 		<-tasks[0].Done()
@@ -231,7 +231,7 @@ func TestTreeShowsBlockingCalls(t *testing.T) {
 		t.Error(err)
 	}
 	_ = w.Close()
-	// The abandoned call gives its place back as well: two that meet need both.
+	// The abandoned call has also released its place: two calls that wait for each other need both places.
 	meet := make(chan struct{})
 	_, err = All(t.Context(),
 		func(ctx context.Context) (struct{}, error) {
@@ -245,7 +245,7 @@ func TestTreeShowsBlockingCalls(t *testing.T) {
 	}
 }
 
-// until returns when the tree is as wanted.
+// until returns when the tree satisfies want.
 func until(t *testing.T, ctx context.Context, want func(Node) bool) {
 	t.Helper()
 	for begun := time.Now(); !want(Tree(ctx)); {
@@ -256,8 +256,8 @@ func until(t *testing.T, ctx context.Context, want func(Node) bool) {
 	}
 }
 
-// Two tasks that wait for each other by Wait are a deadlock. Two that only call each other's Done on the line on which they receive are
-// not: the channel may be another one, which the runtime does not tell.
+// Two tasks that wait for each other by Wait are a deadlock. Two tasks that only call each other's Done on the line on which they receive are
+// not: the channel may be another one, which the runtime does not report.
 func TestWaitIsADeadlockAndDoneIsNot(t *testing.T) {
 	release := make(chan struct{})
 	second := func(_, c <-chan struct{}) <-chan struct{} { return c }
@@ -303,7 +303,7 @@ func TestWaitIsADeadlockAndDoneIsNot(t *testing.T) {
 	}
 }
 
-// A task that is not among the stacks, because its own is too deep, is not described as the one of another tree that has its name.
+// A task whose goroutine is not found, because its stack is too deep, is not described by a task with the same name in another tree.
 func TestTreesOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		never := make(chan int)

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	waitSlots    = 6 // per window: the oldest is dropped as a whole
+	waitSlots    = 6 // per window: the oldest slot is dropped as a whole
 	waitSlot     = 10 * time.Second
 	maxWaitNames = 1000
 	otherNames   = "other"
@@ -23,8 +23,8 @@ const (
 	maxNameWaits  = 100 // and those at further places by what they wait for
 )
 
-// A waitCollector adds up the wait profile of a Watch from its snapshots. Its size is bounded: at most maxWaitNames names and one more, each with at
-// most maxNameWaits waits and one for each kind of wait. Waits that no snapshot of the window has found are dropped.
+// A waitCollector adds up the wait profile of a Watch from its snapshots. Its size is bounded: it has at most maxWaitNames names and one more,
+// each with at most maxNameWaits waits and one for each kind of wait. Waits that no snapshot of the window has found are dropped.
 type waitCollector struct {
 	mu    sync.Mutex
 	names map[string]*nameWaits
@@ -34,7 +34,7 @@ type waitCollector struct {
 	slot  int // the current slot
 }
 
-// A waitSlotCount is what is counted for a slot besides the waits.
+// A waitSlotCount has the counts of a slot that do not belong to a wait.
 type waitSlotCount struct {
 	covered, took time.Duration
 	snapshots     int
@@ -45,7 +45,7 @@ type nameWaits struct {
 	dropped map[string]time.Duration // the total times of dropped waits, by kind
 }
 
-// A waitKey identifies a wait of a name. Its On has no counts.
+// A waitKey identifies a wait of a name. Its on contains no counts.
 type waitKey struct {
 	reason, on string
 	calls      uint64 // a hash of the stack, or of the place; zero for neither
@@ -58,13 +58,13 @@ type waitTime struct {
 	total time.Duration // since the wait was first found
 }
 
-// waitCollectors has the collectors of the running Watches, in the order in which they began.
+// waitCollectors has the collectors of the running Watches, in the order in which they started.
 var waitCollectors struct {
 	sync.Mutex
 	open []*waitCollector
 }
 
-// newWaitCollector opens a collector.
+// newWaitCollector registers a new collector.
 func newWaitCollector() *waitCollector {
 	c := &waitCollector{names: make(map[string]*nameWaits)}
 	waitCollectors.Lock()
@@ -79,7 +79,7 @@ func (c *waitCollector) close() {
 	waitCollectors.open = slices.DeleteFunc(waitCollectors.open, func(o *waitCollector) bool { return o == c })
 }
 
-// openWaitCollector returns the one that was opened first, or nil.
+// openWaitCollector returns the collector that was registered first, or nil.
 func openWaitCollector() *waitCollector {
 	waitCollectors.Lock()
 	defer waitCollectors.Unlock()
@@ -89,8 +89,8 @@ func openWaitCollector() *waitCollector {
 	return waitCollectors.open[0]
 }
 
-// add counts a snapshot with the time since the one before. It leaves out the task with the number self. Only the collector that was opened first
-// counts: the others are never read.
+// add counts a snapshot with the time since the previous one. It leaves out the task with the number self. Only the collector that was
+// registered first counts: the others are never read.
 func (c *waitCollector) add(now time.Time, trees []Node, self uint32) {
 	if openWaitCollector() != c {
 		return
@@ -116,14 +116,14 @@ func (c *waitCollector) add(now time.Time, trees []Node, self uint32) {
 	c.advance(now) // afterwards, since that time is before the next slot
 }
 
-// spent notes how long the snapshot that was added last took.
+// spent records how long the snapshot that was added last took.
 func (c *waitCollector) spent(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.slots[c.slot].took += d
 }
 
-// advance begins new slots if the current one is over.
+// advance starts new slots if the current one is over.
 func (c *waitCollector) advance(now time.Time) {
 	over := int(now.Sub(c.begun) / waitSlot)
 	if over <= 0 {
@@ -141,7 +141,7 @@ func (c *waitCollector) advance(now time.Time) {
 	}
 }
 
-// clear empties a slot, and removes the waits that are in no other one.
+// clear clears a slot, and removes the waits that are in no other slot.
 func (n *nameWaits) clear(slot int) {
 	for key, t := range n.waits {
 		if t.slots[slot] = 0; t.window() > 0 {
@@ -162,7 +162,7 @@ func (t *waitTime) window() (sum time.Duration) {
 	return sum
 }
 
-// count counts a task and those below it.
+// count counts a task and the tasks below it.
 func (c *waitCollector) count(n *Node, elapsed time.Duration, self uint32) {
 	if n.ID != self {
 		t := c.named(n.namePath()).wait(n)
@@ -195,8 +195,8 @@ func (c *waitCollector) named(name string) *nameWaits {
 	return n
 }
 
-// wait returns the wait in which the time of a task is counted: by its stack, or if there are too many by its place, or else only by what it waits
-// for.
+// wait returns the wait under which the time of a task is counted: by its stack, or by its place if there are too many stacks, or else only by
+// what it waits for.
 func (n *nameWaits) wait(task *Node) *waitTime {
 	w := Wait{For: task.Wait.For, On: task.Wait.onWithoutCounts(), Call: task.Wait.Call, Func: task.Wait.Func, File: task.Wait.File, Line: task.Wait.Line}
 	if task.stack != nil {
@@ -210,7 +210,7 @@ func (n *nameWaits) wait(task *Node) *waitTime {
 	return n.at(waitKey{reason: w.For}, math.MaxInt, Wait{For: w.For}, nil)
 }
 
-// at returns the wait with a key. If there is none, and there are fewer than most, it adds it.
+// at returns the wait with a key. If there is none, and fewer than most are known, it adds one.
 func (n *nameWaits) at(key waitKey, most int, w Wait, calls []*location) *waitTime {
 	t := n.waits[key]
 	if t == nil && len(n.waits) < most {

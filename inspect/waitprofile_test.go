@@ -17,13 +17,13 @@ import (
 	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// truth is how long tasks were in each wait, as they measure it themselves.
+// truth records how long tasks were in each wait, as measured by the tasks themselves.
 type truth struct {
 	mu    sync.Mutex
 	times map[[2]string]time.Duration // by name and wait
 }
 
-// in notes how long fn took.
+// in records how long fn took.
 func (r *truth) in(name, wait string, fn func() error) error {
 	begun := time.Now()
 	err := fn()
@@ -33,7 +33,7 @@ func (r *truth) in(name, wait string, fn func() error) error {
 	return err
 }
 
-// shares are those of the waits of a name.
+// shares returns the shares of the waits of a name.
 func (r *truth) shares(name string) map[string]float64 {
 	var sum time.Duration
 	shares := make(map[string]float64)
@@ -49,8 +49,8 @@ func (r *truth) shares(name string) map[string]float64 {
 	return shares
 }
 
-// The profile of a minute is within five points of what the tasks measure: of many that contend, of one whose waits are long,
-// and of tasks that live shorter than it takes from one snapshot to the next.
+// The profile of a minute is within five points of what the tasks measure: for many tasks that contend, for one whose waits are long, and for
+// tasks that are shorter than the time between two snapshots.
 func TestWaitsAreTrue(t *testing.T) {
 	testenv.NeedExact(t)
 	real := &truth{times: make(map[[2]string]time.Duration)}
@@ -68,15 +68,15 @@ func TestWaitsAreTrue(t *testing.T) {
 		}
 	})
 	if p.Window < 58*time.Second || p.Window > 59*time.Second || p.Snapshots < 450 || p.Snapshots > 750 {
-		t.Errorf("%d snapshots cover %v, want some 590 over 59 s", p.Snapshots, p.Window)
+		t.Errorf("%d snapshots cover %v, want about 590 over 59 s", p.Snapshots, p.Window)
 	}
 	checkShares(t, p, real, "order", 0.05)
 	checkShares(t, p, real, "beat", 0.05)
 	checkShares(t, p, real, "short", 0.05)
 }
 
-// Work that goes round as often as snapshots are taken is found in all of its waits. The limit is five standard errors of what
-// 590 snapshots of one task can tell.
+// Work that repeats as often as snapshots are taken is found in all of its waits. The limit is five standard errors of a share measured by 590
+// snapshots of one task.
 func TestWaitsOfWorkInARhythm(t *testing.T) {
 	real := &truth{times: make(map[[2]string]time.Duration)}
 	p := waitsDuring(t, 59*time.Second, WatchConfig{Log: quiet}, func(ctx context.Context) error {
@@ -86,7 +86,7 @@ func TestWaitsOfWorkInARhythm(t *testing.T) {
 	checkShares(t, p, real, "beat", 0.1)
 }
 
-// waitsDuring runs fn for some time below a watch, in a bubble, and returns the profile of it.
+// waitsDuring runs fn for some time below a watch, in a bubble, and returns its profile.
 func waitsDuring(t *testing.T, d time.Duration, c WatchConfig, fn func(ctx context.Context) error) (p WaitProfile) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,7 +101,7 @@ func waitsDuring(t *testing.T, d time.Duration, c WatchConfig, fn func(ctx conte
 	return p
 }
 
-// checkShares compares the shares that a name has with the truth.
+// checkShares compares the shares of a name with the truth.
 func checkShares(t *testing.T, p WaitProfile, real *truth, name string, within float64) {
 	t.Helper()
 	found := make(map[string]float64)
@@ -121,7 +121,7 @@ func checkShares(t *testing.T, p WaitProfile, real *truth, name string, within f
 	}
 }
 
-// callAPI waits for its turn at the api, and calls it.
+// callAPI waits for its turn at the API, and calls it.
 func callAPI(ctx context.Context, real *truth, api *Semaphore) error {
 	for {
 		if err := real.in("order", "semaphore", func() error { return api.Acquire(ctx, 1) }); err != nil {
@@ -135,7 +135,7 @@ func callAPI(ctx context.Context, real *truth, api *Semaphore) error {
 	}
 }
 
-// beat goes round at a fixed pace.
+// beat repeats the same two waits at a fixed pace.
 func beat(ctx context.Context, real *truth, receives, sleeps time.Duration) error {
 	for {
 		err := real.in("beat", "receive", func() error { <-time.After(receives); return nil })
@@ -148,13 +148,13 @@ func beat(ctx context.Context, real *truth, receives, sleeps time.Duration) erro
 	}
 }
 
-// short lives for 20 ms.
+// short runs for 20 ms.
 func short(ctx context.Context, real *truth) error {
 	_ = real.in("short", "receive", func() error { <-time.After(5 * time.Millisecond); return nil })
 	return real.in("short", "sleep", func() error { return Sleep(ctx, 15*time.Millisecond) })
 }
 
-// A profile has a thousand names, and a hundred waits of each; the time of further ones is in it all the same.
+// A profile has a thousand names, and a hundred waits of each; the time of further names and waits is included nevertheless.
 func TestWaitsAreBounded(t *testing.T) {
 	testenv.NeedExact(t)
 	p := waitsDuring(t, 10*time.Second, only(CancellationIgnored), func(ctx context.Context) error {
@@ -167,7 +167,7 @@ func TestWaitsAreBounded(t *testing.T) {
 		return nil
 	})
 	if got := len(p.Tasks); got != 1001 {
-		t.Errorf("%d names, want 1,000 and the others", got)
+		t.Errorf("%d names, want 1,000 and other", got)
 	}
 	var sum time.Duration
 	for _, task := range p.Tasks {
@@ -192,7 +192,7 @@ func TestWaitsAreBounded(t *testing.T) {
 	}
 }
 
-// deep sleeps below so many calls.
+// deep sleeps below the given number of calls.
 func deep(ctx context.Context, depth int) error {
 	if depth == 0 {
 		return Sleep(ctx, time.Hour)
@@ -200,7 +200,7 @@ func deep(ctx context.Context, depth int) error {
 	return deep(ctx, depth-1)
 }
 
-// What was longer ago than a minute is not in the profile, and nothing is once the watch has ended.
+// Waits longer than a minute ago are not in the profile, and the profile is empty once the watch has ended.
 func TestWaitsOfTheLastMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watched(t, WatchConfig{Log: quiet}, func(ctx context.Context, _ *findings) {
@@ -237,11 +237,11 @@ func TestWaitsOfTheLastMinute(t *testing.T) {
 	})
 }
 
-// waitsOf is what the profile has of a name.
+// waitsOf returns the waits of a name in the profile.
 func waitsOf(t *testing.T, name string) TaskWaits {
 	t.Helper()
 	p := Waits()
-	if p.Window < 0 || p.Window > time.Minute+time.Second { // the time between two snapshots may belong to two of its parts
+	if p.Window < 0 || p.Window > time.Minute+time.Second { // the time between two snapshots may belong to two slots
 		t.Errorf("it covers %v", p.Window)
 	}
 	for _, task := range p.Tasks {
@@ -252,7 +252,7 @@ func waitsOf(t *testing.T, name string) TaskWaits {
 	return TaskWaits{}
 }
 
-// Waits of one kind at several places, and semaphores with different counts, are one in the text.
+// Waits of one kind at several places, and semaphores with different counts, are merged in the text.
 func TestTaskWaitsString(t *testing.T) {
 	testenv.NeedExact(t)
 	synctest.Test(t, func(t *testing.T) {

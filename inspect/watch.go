@@ -12,36 +12,34 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A WatchConfig says what a [Watch] reports. The zero value uses the defaults. A threshold below zero turns its report off.
+// A WatchConfig configures a [Watch]. The zero value uses the defaults. A threshold below zero turns its report off.
 type WatchConfig struct {
-	// Busy is how long a task may keep a processor busy, or hold a thread in a system call or in C, before it is reported;
-	// default 1 s. Calls under [meanwhile.Blocking] may hold their threads.
+	// Busy is how long a task may keep a processor busy, or hold a thread in a system call or in C, before it is reported; default 1 s. Calls
+	// under [meanwhile.Blocking] may hold their threads.
 	Busy time.Duration
 	// CancellationIgnored is how long a task may keep running after its cancellation; default 10 s.
 	CancellationIgnored time.Duration
-	// GoroutineLeaked is how long a goroutine that a task started with a go statement may run after the task's end; default 1 s.
-	// Goroutines whose function belongs to the standard library are not reported: those of a connection pool keep running
-	// after its users.
+	// GoroutineLeaked is how long a goroutine that a task started with a go statement may run after the task's end; default 1 s. Goroutines
+	// whose function belongs to the standard library are not reported: those of a connection pool keep running after its users have ended.
 	GoroutineLeaked time.Duration
-	// Threads is how many goroutines at once may hold threads in system calls or C, those under [meanwhile.Blocking] not
-	// counted; default 100.
+	// Threads is how many goroutines may hold threads in system calls or C at the same time, not counting those under [meanwhile.Blocking];
+	// default 100.
 	Threads int
 	// SchedulingLatency is how long a goroutine that is ready to run may wait for a processor; default 100 ms.
 	SchedulingLatency time.Duration
-	// PileUp is how many tasks may pile up at a place where they wait for something that others have, or for an answer,
-	// before it is reported; default 50. The tasks counted are those that were there at each snapshot of a sixth of the
-	// Interval. A pile is reported only when it keeps growing and is at least four times as large as an Interval before.
+	// PileUp is how many tasks may pile up at a place where they wait for something that others have, or for a response, before it is reported;
+	// default 50. It counts the tasks that were there in each snapshot of the last sixth of the Interval. A pile is reported only when it keeps
+	// growing and is at least four times as large as one Interval before.
 	PileUp int
-	// LeakProfile is how often the garbage collector is asked for goroutines that can never continue ([Leaks]); default never.
-	// Each time costs a garbage collection of the whole program, and it happens less often when that takes more than a
-	// hundredth of the time.
+	// LeakProfile is how often the garbage collector is asked for goroutines that can never continue ([Leaks]); default never. Each time costs a
+	// garbage collection of the whole program, and it is done less often when that would use more than a hundredth of the time.
 	LeakProfile time.Duration
-	// Interval is how long the same finding at the same place is not reported again; default 1 minute.
+	// Interval is the time in which the same finding at the same place is not reported again; default 1 minute.
 	Interval time.Duration
-	// Log gets the findings as warnings; default [slog.Default].
+	// Log receives the findings as warnings; default [slog.Default].
 	Log *slog.Logger
-	// Report is called with each finding as well, in the goroutine of the watch, which waits for it; nil for none. A panic of
-	// Report ends the watch, and is a failure of its scope.
+	// Report is also called with each finding, in the goroutine of the watch, which waits for it; nil for none. A panic of Report ends the
+	// watch, and is a failure of its scope.
 	Report func(Finding)
 }
 
@@ -59,15 +57,14 @@ func (c WatchConfig) withDefaults() WatchConfig {
 	return c
 }
 
-// Watch starts a background task that takes a snapshot of all trees of the process now and then, and reports what is wrong: a task
-// that keeps a processor or a thread busy, one that ignores its cancellation, tasks that wait for each other, goroutines that
-// still run after the end of the task that started them, tasks that pile up at one place, threads that pile up in system calls,
-// and goroutines that wait for a processor. It writes each finding to the log, and passes it to Report, once for each
-// place and interval. It ends with its scope. One watch is enough for a process.
+// Watch starts a background task that repeatedly takes a snapshot of all trees of the process, and reports problems: a task that keeps a
+// processor or a thread busy, a task that ignores its cancellation, tasks that wait for each other, goroutines that still run after the end of
+// the task that started them, tasks that pile up at one place, threads that pile up in system calls, and goroutines that wait for a processor.
+// It logs each finding, and passes it to Report, once per place and interval. It ends with its scope. One watch is enough for a process.
 //
-// It takes several snapshots within each of its thresholds, at random intervals. After its first seconds, in which it measures what a
-// snapshot costs, it spends at most a hundredth of one processor; with very many tasks it reports later. [Waits] adds up what the
-// tasks were waiting for. While it runs, tasks note when they begin, which costs each of them a reading of the clock.
+// It takes several snapshots within each of its thresholds, at random intervals. After its first seconds, in which it measures what a snapshot
+// costs, it uses at most a hundredth of one processor; with very many tasks it reports later. [Waits] adds up what the tasks were waiting for.
+// While a watch runs, tasks record when they start, which costs each of them a reading of the clock.
 func Watch(ctx context.Context, c WatchConfig) *meanwhile.Task[struct{}] {
 	w := &watch{c: c.withDefaults(), reported: make(map[findingKey]time.Time)}
 	scope.Watched.Store(true)
@@ -82,16 +79,16 @@ type watch struct {
 	busy     map[uint32]busySince // tasks that were found busy, by number
 	ignored  map[uint32]time.Time // since when tasks have been found canceled
 	leaks    map[leakKey]leak
-	checked  time.Time // when leaks were last searched
+	checked  time.Time // when leaks were last searched for
 
-	profiled time.Time // when the leak profile may next be read
+	profiled time.Time // when the leak profile may be read next
 	scans    int
 	took     [5]time.Duration // how long the last scans took; the shortest counts, since the others may have waited for a processor
 	latency  latencyMeter
 	waits    *waitCollector
 }
 
-// A busySince is since when, and in how many snapshots, a task was always found busy.
+// A busySince tells since when, and in how many snapshots in a row, a task was found busy.
 type busySince struct {
 	since     time.Time
 	snapshots int
@@ -100,9 +97,9 @@ type busySince struct {
 const (
 	snapshotsPerThreshold = 5
 	minWatchPeriod        = 20 * time.Millisecond
-	deadlockGrace         = time.Second // a wait that gives up soon is no deadlock
+	deadlockGrace         = time.Second // a wait that gives up soon is not a deadlock
 
-	// A watch should use at most a hundredth of a processor. The quickest of its last scans may take one part in scanShare of the time, and the
+	// A watch should use at most a hundredth of a processor. The fastest of its last scans may use one part in scanShare of the time, and the
 	// search for leaked goroutines one in leakShare. The rest is for slower scans, and for the garbage collector.
 	maxWatchShare = 100
 	scanShare     = 3 * maxWatchShare
@@ -129,11 +126,11 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// jittered returns a random time that is period on average. Snapshots in a fixed rhythm would find work with the same rhythm, or a multiple of it,
-// always in the same wait, and the wait profile would show only that.
+// jittered returns a random time that is period on average. Snapshots in a fixed rhythm would find work with the same rhythm, or a multiple of
+// it, always in the same wait, and the wait profile would show only that.
 func jittered(period time.Duration) time.Duration { return period/2 + rand.N(period) }
 
-// period returns the average time between two snapshots that the lowest threshold needs.
+// period returns the average time between two snapshots that the lowest threshold requires.
 func (w *watch) period() time.Duration {
 	smallest := time.Second * snapshotsPerThreshold
 	for _, d := range []time.Duration{w.c.Busy, w.c.CancellationIgnored, w.c.GoroutineLeaked, w.c.SchedulingLatency * snapshotsPerThreshold} {
@@ -165,7 +162,7 @@ func (w *watch) scan(self uint32) {
 	w.publish(&s)
 }
 
-// A scan is what one snapshot found.
+// A scan is the result of one snapshot.
 type scan struct {
 	now           time.Time
 	self          uint32
@@ -178,7 +175,7 @@ type scan struct {
 	blocking      int // calls under Blocking that hold a thread
 }
 
-// check checks a task and those below it.
+// check checks a task and the tasks below it.
 func (w *watch) check(s *scan, n *Node) {
 	s.live[n.ID] = true
 	if n.ID != s.self {
@@ -221,7 +218,7 @@ func (w *watch) checkBusy(s *scan, n *Node) {
 	}
 }
 
-// checkIgnored finds tasks that were canceled and keep running by themselves, not for what is below them.
+// checkIgnored finds tasks that were canceled and keep running because of their own function, not because of the tasks below them.
 func (w *watch) checkIgnored(s *scan, n *Node) {
 	if w.c.CancellationIgnored < 0 || n.State != "canceled" && n.State != "abandoned" {
 		return

@@ -23,11 +23,11 @@ import (
 	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// findings collects what a watch reports.
+// findings collects the reports of a watch.
 type findings struct {
 	mu   sync.Mutex
 	list []Finding
-	came chan struct{} // after each of them
+	came chan struct{} // receives after each of them
 }
 
 func newFindings() *findings { return &findings{came: make(chan struct{}, 1000)} }
@@ -53,7 +53,7 @@ func (f *findings) of(kind FindingKind) (list []Finding) {
 	return list
 }
 
-// wait returns the first finding of a kind that is about what is wanted: on a busy machine there may be others.
+// wait returns the first finding of a kind that satisfies wanted: on a busy machine there may be others.
 func (f *findings) wait(t *testing.T, kind FindingKind, wanted func(Finding) bool) Finding {
 	t.Helper()
 	timeout := time.After(30 * time.Second)
@@ -65,16 +65,16 @@ func (f *findings) wait(t *testing.T, kind FindingKind, wanted func(Finding) boo
 		select {
 		case <-f.came:
 		case <-timeout:
-			t.Errorf("nothing %v was found, but %+v", kind, list)
+			t.Errorf("no wanted finding of kind %v, only %+v", kind, list)
 			return Finding{}
 		}
 	}
 }
 
-// about is a finding about the task with the path.
+// about selects findings about the task with the path.
 func about(path string) func(Finding) bool { return func(e Finding) bool { return e.Path == path } }
 
-// at is a finding with the place in its list.
+// at selects findings with the place in their list.
 func at(place string) func(Finding) bool {
 	return func(e Finding) bool {
 		return slices.ContainsFunc(e.Places, func(p string) bool { return strings.Contains(p, place) })
@@ -83,7 +83,7 @@ func at(place string) func(Finding) bool {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// only is a watch that looks for one kind of finding.
+// only returns the config of a watch that reports only one kind of finding.
 func only(kind FindingKind) WatchConfig {
 	c := WatchConfig{Busy: -1, CancellationIgnored: -1, GoroutineLeaked: -1, Threads: -1, SchedulingLatency: -1, PileUp: -1, Interval: time.Minute, Log: quiet}
 	switch kind {
@@ -103,7 +103,7 @@ func only(kind FindingKind) WatchConfig {
 	return c
 }
 
-// watched runs fn below a watch and returns what that found.
+// watched runs fn below a watch and returns the watch's findings.
 func watched(t *testing.T, c WatchConfig, fn func(ctx context.Context, f *findings)) *findings {
 	t.Helper()
 	f := newFindings()
@@ -152,7 +152,7 @@ func TestWatchFindsATaskThatIgnoresItsCancellation(t *testing.T) {
 		f := watched(t, only(CancellationIgnored), func(ctx context.Context, _ *findings) {
 			ignores := Go(ctx, func(ctx context.Context) error {
 				return Run(ctx, func(ctx context.Context) error {
-					time.Sleep(5*time.Minute + 993*time.Millisecond) // between two looks: one as it wakes would find it elsewhere
+					time.Sleep(5*time.Minute + 993*time.Millisecond) // it ends between two snapshots: one that it woke up in would find it elsewhere
 					return nil
 				}, Name("inner"))
 			}, Name("ignores"))
@@ -167,7 +167,7 @@ func TestWatchFindsATaskThatIgnoresItsCancellation(t *testing.T) {
 		}
 		for i, e := range got {
 			want := 10*time.Second + time.Duration(i)*time.Minute
-			late := time.Duration(i+1) * 3 * time.Second // each may wait for one more look
+			late := time.Duration(i+1) * 3 * time.Second // each may wait for one more snapshot
 			if e.Elapsed < want || e.Elapsed > want+late {
 				t.Errorf("report %d: after %v, want %v, or up to %v later", i, e.Elapsed, want, late)
 			}
@@ -202,7 +202,7 @@ func TestWatchFindsADeadlock(t *testing.T) {
 	})
 }
 
-// Tasks that took semaphores in opposite order are reported with what each waits for, and who took that.
+// Tasks that acquire semaphores in opposite order are reported with what each waits for, and which task acquired that.
 func TestWatchFindsADeadlockOfSemaphores(t *testing.T) {
 	testenv.NeedExact(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestWatchFindsADeadlockOfSemaphores(t *testing.T) {
 	})
 }
 
-// One finding stands for all tasks that were found so at one place, and counts them.
+// One finding stands for all tasks with the same problem at one place, and counts them.
 func TestWatchCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := watched(t, only(CancellationIgnored), func(ctx context.Context, _ *findings) {
@@ -323,7 +323,7 @@ func TestWatchFindsTasksThatPileUp(t *testing.T) {
 					to := make(chan int)
 					Go(ctx, func(context.Context) error { test.run(ctx, to); return nil })
 					_ = Sleep(ctx, 5*time.Minute)
-					for _, n := range Tree(ctx).Tasks { // ends those that are left
+					for _, n := range Tree(ctx).Tasks { // ends the remaining tasks
 						if n.Wait.For == "send" {
 							<-to
 						}
@@ -352,7 +352,7 @@ func TestWatchFindsLeakedGoroutines(t *testing.T) {
 				for range 3 {
 					go strayed(stop)
 				}
-				go func() { time.Sleep(100 * time.Millisecond) }() // outlives the task, but not for long
+				go func() { time.Sleep(100 * time.Millisecond) }() // runs longer than the task, but not for long
 				return nil
 			}, Name("opener"))
 			Go(ctx, func(context.Context) error {
@@ -380,7 +380,7 @@ func TestWatchFindsLeakedGoroutines(t *testing.T) {
 
 func strayed(stop chan struct{}) { <-stop }
 
-// The goroutines that the standard library keeps for connections are not leaked.
+// The goroutines that the standard library keeps for connections are not reported as leaked.
 func TestWatchKnowsThePoolsOfTheStandardLibrary(t *testing.T) {
 	testenv.NeedExact(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
@@ -396,7 +396,7 @@ func TestWatchKnowsThePoolsOfTheStandardLibrary(t *testing.T) {
 				_, err = io.Copy(io.Discard, response.Body)
 				_ = response.Body.Close()
 			}
-			go func() { <-ctx.Done() }() // the one to be found
+			go func() { <-ctx.Done() }() // the one that is reported
 			return err
 		})
 		f.wait(t, GoroutineLeaked, func(Finding) bool { return true })
@@ -411,7 +411,7 @@ func TestWatchKnowsThePoolsOfTheStandardLibrary(t *testing.T) {
 func TestWatchFindsSchedulingLatency(t *testing.T) {
 	testenv.NeedExact(t)
 	c := only(SchedulingLatency)
-	c.Interval = 1 // the first may come before the tasks have begun
+	c.Interval = 1 // the first finding may come before the tasks have started
 	watched(t, c, func(ctx context.Context, f *findings) {
 		var stop atomic.Bool
 		for range 8 * runtime.GOMAXPROCS(0) {
@@ -436,7 +436,7 @@ func TestWatchWritesALog(t *testing.T) {
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
 		watched(t, c, func(ctx context.Context, _ *findings) {
 			Go(ctx, func(context.Context) error {
-				time.Sleep(time.Minute - 7*time.Millisecond) // between two looks: one as it wakes would find it elsewhere
+				time.Sleep(time.Minute - 7*time.Millisecond) // it ends between two snapshots: one that it woke up in would find it elsewhere
 				return nil
 			}, Name("ignores")).Cancel(nil)
 		})
@@ -453,7 +453,7 @@ func TestWatchWritesALog(t *testing.T) {
 	})
 }
 
-// A watch whose thresholds are all off looks, and finds nothing.
+// A watch whose thresholds are all off runs, and finds nothing.
 func TestWatchWithoutThresholds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := watched(t, only(TaskDeadlock), func(ctx context.Context, _ *findings) {
@@ -469,11 +469,11 @@ func TestWatchWithoutThresholds(t *testing.T) {
 	})
 }
 
-// Tasks that start under a watch have profiler labels, to which those of a program add, and which it cannot lose.
+// Tasks that start under a watch have profiler labels. The program can add its own, and cannot remove these.
 func TestWatchLabelsTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watched(t, only(CancellationIgnored), func(ctx context.Context, _ *findings) {
-			synctest.Wait() // until the watch has begun
+			synctest.Wait() // until the watch has started
 			Go(ctx, func(ctx context.Context) error {
 				show := func(ctx context.Context) [2]string {
 					task, _ := pprof.Label(ctx, "task")
@@ -495,7 +495,7 @@ func TestWatchLabelsTasks(t *testing.T) {
 					t.Errorf("afterwards: got %q, want %q", got, want)
 				}
 				if profile := goroutines(t); !strings.Contains(profile, `"task":"watched/app/labeled"`) {
-					t.Errorf("the goroutine has lost its label:\n%s", profile)
+					t.Errorf("the goroutine no longer has its label:\n%s", profile)
 				}
 				return nil
 			}, Name("labeled"))

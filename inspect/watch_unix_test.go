@@ -37,7 +37,7 @@ func TestWatchFindsATaskThatHoldsAThread(t *testing.T) {
 			_, _ = task.Wait(ctx)
 		})
 		if got := f.of(TaskBusy); declared && slices.ContainsFunc(got, func(e Finding) bool { return strings.HasPrefix(e.Path, "watched/app/reader") }) {
-			t.Errorf("a call that was declared to be blocking was reported: %+v", got)
+			t.Errorf("a call under Blocking was reported: %+v", got)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func rawPipe(t *testing.T) (read, write int) {
 func TestWatchFindsHeldThreads(t *testing.T) {
 	testenv.LongTest(t)
 	c := only(ThreadsHeld)
-	c.Interval = 1 // the first may come before a look has found the tasks where they are
+	c.Interval = 1 // the first finding may come before a snapshot has found the tasks where they are
 	watched(t, c, func(ctx context.Context, f *findings) {
 		read, write := rawPipe(t)
 		for range 20 {
@@ -84,7 +84,7 @@ func crash() {
 	}, Name("app"))
 }
 
-// The traceback of a crash names the tasks that the goroutines belong to.
+// The traceback of a crash names the task that the crashed goroutine belongs to.
 func TestCrashNamesTheTask(t *testing.T) {
 	if os.Getenv("MEANWHILE_TEST_CRASH") != "" {
 		crash()
@@ -94,7 +94,7 @@ func TestCrashNamesTheTask(t *testing.T) {
 	child.Env = append(os.Environ(), "MEANWHILE_TEST_CRASH=1", "GODEBUG=tracebacklabels=1") // the default from Go 1.27 on
 	out, err := child.CombinedOutput()
 	if err == nil {
-		t.Fatal("it did not crash")
+		t.Fatal("the program did not crash")
 	}
 	got := string(out)
 	if !strings.Contains(got, "panic: leaked") || !strings.Contains(got, "app/opener") {

@@ -9,7 +9,7 @@ import (
 
 const remoteRemedy = ": set Remote in live.Config to answer it"
 
-// checkLocal refuses a request unless a program on this machine sent it for itself.
+// checkLocal refuses a request unless a program on this machine sent it on its own behalf.
 func checkLocal(r *http.Request) error {
 	err := loopback.Check(r)
 	if err == nil {

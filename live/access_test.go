@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// A POST of sale comes through all checks of access: no task of shop is in a tree that can be canceled.
+// A POST of sale passes all access checks and then fails with 404: no task of shop is in a tree that can be canceled.
 const sale = "cancel=4&path=shop/orders/sell"
 
 func TestAccess(t *testing.T) {
@@ -23,7 +23,7 @@ func TestAccess(t *testing.T) {
 		remoteAddr string
 		host       string
 		header     string
-		refused    string // part of the sentence; "" is an answer
+		refused    string // part of the message; "" if the request is answered
 	}{
 		{"IPv4", "127.0.0.1:4000", "localhost:6060", "", ""},
 		{"all of 127/8", "127.9.8.7:4000", "127.9.8.7:6060", "", ""},
@@ -95,7 +95,7 @@ func TestAccess(t *testing.T) {
 						t.Errorf("got status %d, want 403 and %q: %s", w.Code, test.refused, got)
 					}
 					if strings.Contains(got, "orders") {
-						t.Errorf("the refusal shows tasks: %s", got)
+						t.Errorf("the refused response shows tasks: %s", got)
 					}
 				})
 			}
@@ -103,7 +103,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// send sends a request over the network and returns status and body of the answer.
+// send sends a request over the network and returns status and body of the response.
 func send(t *testing.T, c *http.Client, r *http.Request) (status int, body string) {
 	t.Helper()
 	answer, err := c.Do(r)
@@ -119,7 +119,7 @@ func send(t *testing.T, c *http.Client, r *http.Request) (status int, body strin
 	return answer.StatusCode, string(b)
 }
 
-// request is a GET, or a POST of sale with the token.
+// request returns a GET, or a POST of sale with the token.
 func request(t *testing.T, method, url string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(sale))
@@ -130,7 +130,7 @@ func request(t *testing.T, method, url string) *http.Request {
 	return r
 }
 
-// The server of the standard library fills in what the checks read.
+// The server of the standard library sets the fields that the checks read.
 func TestAccessOverTheNetwork(t *testing.T) {
 	servers := map[string]live.Config{"local": {CancelToken: secret}, "remote": {CancelToken: secret, Remote: true}}
 	edits := map[string]func(*http.Request){
@@ -158,7 +158,7 @@ func TestAccessOverTheNetwork(t *testing.T) {
 	}
 }
 
-// A connection to an address of this machine that others can reach comes from that address, too.
+// A connection to an address of this machine that others can reach also comes from that address.
 func TestAccessFromAnotherAddress(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		server := serveOn(t, live.Config{Remote: remote, CancelToken: secret}, "tcp", net.JoinHostPort(publicAddress(t), "0"))
@@ -175,7 +175,7 @@ func TestAccessFromAnotherAddress(t *testing.T) {
 	}
 }
 
-// serveOn serves shop at an address; it skips the test where the machine has no such address.
+// serveOn serves shop at an address; it skips the test if the machine has no such address.
 func serveOn(t *testing.T, c live.Config, network, address string) *httptest.Server {
 	t.Helper()
 	listener, err := net.Listen(network, address)

@@ -13,10 +13,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
-// mostBody is what a request to cancel may send, in bytes: a path of some thousand levels has room in it.
+// mostBody is the maximum size in bytes of a request to cancel: a path of some thousand levels fits into it.
 const mostBody = 64 << 10
 
-// A token is a secret that a request must bring. Only its digest is kept: two digests are equally long, so that a
+// A token is a secret that a request must contain. Only its digest is kept: all digests have the same length, so that a
 // comparison takes the same time for each wrong guess.
 type token struct {
 	set    bool
@@ -28,7 +28,7 @@ func newToken(secret string) token {
 	return token{set: secret != "", digest: sha256.Sum256([]byte(secret))}
 }
 
-// in reports whether the request brings the token.
+// in reports whether the request contains the token.
 func (t token) in(r *http.Request) bool {
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	digest := sha256.Sum256([]byte(strings.TrimSpace(secret)))
@@ -56,7 +56,7 @@ func (h *handler) cancel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// Numbers come again, but hardly with the same path.
+	// Numbers are reused, but hardly ever with the same path.
 	n := trees.Find(s.Trees, func(n *inspect.Node) bool { return n.ID == id && n.Path == path })
 	if n == nil {
 		return refuse(http.StatusNotFound, fmt.Sprintf("no task has the number %d and that path: it has ended", id))
@@ -84,7 +84,7 @@ func readCancel(w http.ResponseWriter, r *http.Request) (id uint32, path string,
 	return id, r.PostForm.Get("path"), err
 }
 
-// sender says who sent a request.
+// sender returns a description of the sender of a request.
 func sender(r *http.Request) string {
 	if loopback.IsUnixSocket(r.RemoteAddr) {
 		return "a Unix socket"

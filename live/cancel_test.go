@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// mostBody is how long a form may be.
+// mostBody is the maximum size of a form.
 const mostBody = 64 << 10
 
 func TestToken(t *testing.T) {
@@ -49,7 +49,7 @@ func TestToken(t *testing.T) {
 				r.Header["Authorization"] = test.authorization
 				w := ask(t, h, r)
 				if w.Code != test.want || checked != (test.want == http.StatusNotFound) {
-					t.Errorf("got status %d, looked: %t; want %d: %s", w.Code, checked, test.want, w.Body)
+					t.Errorf("got status %d, snapshot taken: %t; want %d: %s", w.Code, checked, test.want, w.Body)
 				}
 				if got := w.Header().Get("WWW-Authenticate"); (got == "Bearer") != (w.Code == http.StatusUnauthorized) {
 					t.Errorf("status %d: WWW-Authenticate is %q", w.Code, got)
@@ -62,7 +62,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// A page of another origin has the browser send its request; that one may even know the token.
+// A page of another origin makes the browser send its request; it may even know the token.
 func TestOtherOrigins(t *testing.T) {
 	tests := []struct {
 		name, site, origin string
@@ -134,7 +134,7 @@ func TestBadForm(t *testing.T) {
 	}
 }
 
-// A body without an end is not read beyond the bound, and without the token not at all.
+// An endless body is not read beyond the limit, and without the token not at all.
 func TestEndlessBody(t *testing.T) {
 	for authorization, most := range map[string]int{"Bearer " + secret: mostBody + 1, "Bearer wrong": 0} {
 		body := &endless{}

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// getSnapshot gets what a program shows under a URL.
+// getSnapshot fetches the snapshot that a program serves at a URL.
 func getSnapshot(url string) (s live.Snapshot) {
 	answer, err := http.Get(url + "?format=json")
 	if err != nil {
@@ -28,8 +28,8 @@ func getSnapshot(url string) (s live.Snapshot) {
 	return s
 }
 
-// A program that serves something already shows its tasks on one more path. here it inspects itself; more often
-// somebody asks with curl, or with the command meanwhile.
+// A program that already serves HTTP shows its tasks at an additional path. Here it inspects itself; more often, the client
+// is curl, or the command meanwhile.
 func ExampleHandler() {
 	mux := http.NewServeMux()
 	mux.Handle("/tree", live.Handler(live.Config{}))
@@ -59,7 +59,7 @@ func ExampleHandler() {
 	// got an order
 }
 
-// With a token, a task that hangs can be canceled from outside.
+// With the token, a task that hangs can be canceled from outside.
 func ExampleConfig() {
 	const token = "read it from a file that only administrators may read"
 	server := httptest.NewServer(live.Handler(live.Config{CancelToken: token}))

@@ -6,10 +6,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// HandlerOf is a Handler that shows the trees it is given.
+// HandlerOf returns a Handler that shows the given trees.
 func HandlerOf(c Config, trees func() []inspect.Node) http.Handler { return newHandler(c, trees) }
 
-// HandlerOfLeaks is a Handler that finds the leaks it is given.
+// HandlerOfLeaks returns a Handler that finds the given leaks.
 func HandlerOfLeaks(profile func() ([]inspect.Leak, error)) http.Handler {
 	h := newHandler(Config{}, inspect.Trees)
 	h.leaks.profile = profile

@@ -9,21 +9,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
-// A Config sets whose requests a [Handler] answers and what they may do. The zero value answers only this machine and cancels
-// nothing.
+// A Config sets which requests a [Handler] answers and what they may do. The zero value answers only this machine and
+// cancels nothing.
 type Config struct {
-	// Remote answers requests that come from other machines, through a proxy, or under a name other than localhost. By default,
-	// none of these are answered: see "Who gets an answer" above.
+	// Remote answers requests that come from other machines, through a proxy, or under a name other than localhost. By
+	// default, none of these are answered: see "Access control" above.
 	Remote bool
 
-	// CancelToken is what a request must bring to cancel a task: a long random string. White space around it is ignored. The
-	// default, "", means that no request can cancel.
+	// CancelToken is the secret that a request must contain to cancel a task: a long random string. White space around it is
+	// ignored. The default, "", means that no request can cancel.
 	CancelToken string
 }
 
 // Handler returns a handler that shows all trees of the process, as the package documentation describes. It can be served at
-// any path, and serves many requests at once. Handler takes a first snapshot, so that tasks that start after the call have an
-// age.
+// any path, and serves requests concurrently. Handler takes a first snapshot, so that tasks that start after the call have
+// an age.
 func Handler(c Config) http.Handler {
 	inspect.Trees()
 	return newHandler(c, inspect.Trees)
@@ -41,7 +41,7 @@ func newHandler(c Config, trees func() []inspect.Node) *handler {
 	return &handler{remote: c.Remote, token: newToken(c.CancelToken), snapshots: snapshotCache{trees: trees}, leaks: leakCheck{profile: inspect.Leaks}}
 }
 
-// A refusal is an error that the client is to see: it becomes the answer.
+// A refusal is an error that is sent to the client as the response.
 type refusal struct {
 	status int
 	reason string
@@ -51,7 +51,7 @@ func (r *refusal) Error() string { return r.reason }
 
 func refuse(status int, reason string) error { return &refusal{status, reason} }
 
-// ServeHTTP answers a request.
+// ServeHTTP handles a request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -59,7 +59,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		http.Error(w, refused.reason, refused.status)
 	} else if err != nil {
-		panic(http.ErrAbortHandler) // in the middle of an answer, which must not look complete
+		panic(http.ErrAbortHandler) // in the middle of a response, which must not look complete
 	}
 }
 

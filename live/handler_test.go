@@ -21,7 +21,7 @@ import (
 
 const secret = "a-secret-that-nobody-may-see"
 
-// shop is two trees of five and one tasks, which were made by hand.
+// shop returns two trees of five tasks and one task, which were made by hand.
 func shop() []inspect.Node {
 	node := func(id uint32, name, path string, below ...inspect.Node) inspect.Node {
 		return inspect.Node{ID: id, Name: name, Path: path, Kind: "task", State: "running", Wait: inspect.Wait{For: "receive"}, Tasks: below}
@@ -37,7 +37,7 @@ func shop() []inspect.Node {
 	}
 }
 
-// local is a request as a program on this machine sends it.
+// local returns a request as a program on this machine sends it.
 func local(method, target, body string) *http.Request {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.RemoteAddr, r.Host = "127.0.0.1:41234", "localhost:6060"
@@ -48,7 +48,7 @@ func local(method, target, body string) *http.Request {
 	return r
 }
 
-// ask returns the answer of h, and checks what holds for all.
+// ask returns the response of h, and checks what all responses have in common.
 func ask(t *testing.T, h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -69,14 +69,14 @@ func checkAnswer(t *testing.T, status int, header http.Header, body string) {
 		body += name + strings.Join(values, "")
 	}
 	if strings.Contains(body, secret) {
-		t.Errorf("status %d: the answer has the token: %s", status, body)
+		t.Errorf("status %d: the response contains the token: %s", status, body)
 	}
 	if status >= 400 && strings.Count(strings.TrimSuffix(body, "\n"), "\n") > 1 {
-		t.Errorf("status %d: got more than a line: %s", status, body)
+		t.Errorf("status %d: got more than one line: %s", status, body)
 	}
 }
 
-// snapshot returns the Snapshot that h answers a query with.
+// snapshot returns the Snapshot with which h answers a query.
 func snapshot(t *testing.T, h http.Handler, query string) live.Snapshot {
 	t.Helper()
 	s, err := read(ask(t, h, local("GET", "/tree?format=json"+query, "")))
@@ -86,7 +86,7 @@ func snapshot(t *testing.T, h http.Handler, query string) live.Snapshot {
 	return s
 }
 
-// read returns the Snapshot in an answer. Other goroutines than the test's own may call it.
+// read returns the Snapshot in a response. Goroutines other than the test's own may call it.
 func read(w *httptest.ResponseRecorder) (s live.Snapshot, err error) {
 	if err = json.Unmarshal(w.Body.Bytes(), &s); err != nil || w.Code != http.StatusOK {
 		err = fmt.Errorf("status %d, %w: %.200s", w.Code, err, w.Body)
@@ -121,7 +121,7 @@ func programName(t *testing.T) string {
 	return filepath.Base(path)
 }
 
-// Counts in text: one is no plural, thousands have a comma.
+// Counts in text: 1 has the singular, and thousands have commas.
 func TestTextCounts(t *testing.T) {
 	for n, want := range map[int]string{
 		0: "0 tasks", 1: "1 task", 2: "2 tasks", 999: "999 tasks", 1000: "1,000 tasks", 1204: "1,204 tasks", 1_234_567: "1,234,567 tasks",
@@ -156,7 +156,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// No trees are an empty list in JSON, not null.
+// Without trees, the JSON has an empty list, not null.
 func TestJSONWithoutTrees(t *testing.T) {
 	w := ask(t, live.HandlerOf(live.Config{}, func() []inspect.Node { return nil }), local("GET", "/?format=json", ""))
 	if got := w.Body.String(); !strings.HasSuffix(got, `,"can_cancel":false,"trees":[]}`+"\n") {
@@ -194,7 +194,7 @@ func TestDetail(t *testing.T) {
 	h := live.HandlerOf(live.Config{}, shop)
 	want := shop()[0].Tasks[0]
 	want.Tasks, want.More = nil, 2
-	for _, query := range []string{"task=2", "task=2&format=json", "task=2&max=1"} { // however few tasks are listed
+	for _, query := range []string{"task=2", "task=2&format=json", "task=2&max=1"} { // regardless of how many tasks are listed
 		w := ask(t, h, local("GET", "/tree?"+query, ""))
 		var got live.Detail
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
@@ -231,7 +231,7 @@ func TestBadQuery(t *testing.T) {
 		{"max=1;task=2", "the query cannot be read"},
 	}
 	h := live.HandlerOf(live.Config{CancelToken: secret}, func() []inspect.Node {
-		t.Error("looked, for a request that cannot be answered")
+		t.Error("a snapshot was taken for a request that cannot be answered")
 		return nil
 	})
 	for _, test := range tests {
@@ -252,7 +252,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// A counting writer knows the largest piece it got.
+// A countingWriter records the size of the largest piece that was written to it.
 type countingWriter struct {
 	*httptest.ResponseRecorder
 	largest, pieces int
@@ -274,7 +274,7 @@ func TestJSONComesInPieces(t *testing.T) {
 	}
 }
 
-// A broken writer takes some bytes, and then nothing more.
+// A brokenWriter accepts some bytes, and then fails.
 type brokenWriter struct {
 	http.ResponseWriter
 	left int
@@ -289,7 +289,7 @@ func (w *brokenWriter) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// unlike returns so many tasks, each of which has a line of its own.
+// unlike returns count tasks, each of which has a line of its own.
 func unlike(count int) []inspect.Node {
 	trees := make([]inspect.Node, count)
 	for i := range trees {
@@ -298,7 +298,7 @@ func unlike(count int) []inspect.Node {
 	return trees
 }
 
-// An answer that could not be written is cut off: it must not look complete.
+// A response that could not be written completely is aborted: it must not look complete.
 func TestBrokenConnection(t *testing.T) {
 	h := live.HandlerOf(live.Config{}, func() []inspect.Node { return unlike(5_000) })
 	for target, spaces := range map[string][]int{

@@ -11,28 +11,28 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// Leaks are the goroutines of the program that can never continue. In JSON, durations are nanoseconds.
+// Leaks has the goroutines of the program that can never continue. In JSON, durations are nanoseconds.
 type Leaks struct {
-	Time  time.Time      `json:"time"`  // when they were looked for
-	Took  time.Duration  `json:"took"`  // to find them: a garbage collection
-	Leaks []inspect.Leak `json:"leaks"` // those of the most goroutines first
+	Time  time.Time      `json:"time"`  // when the search for them started
+	Took  time.Duration  `json:"took"`  // how long the search took: a garbage collection
+	Leaks []inspect.Leak `json:"leaks"` // those with the most goroutines first
 }
 
 const (
-	leaksEvery     = 10 * time.Second // for so long an answer serves all who ask,
-	maxLeaksFactor = 100              // or for so many times what it took
+	leaksEvery     = 10 * time.Second // for how long a result is sent to all clients,
+	maxLeaksFactor = 100              // or for how many times as long as the search took
 )
 
-// A leakCheck looks for leaks, at most so often that it does not keep the program busy.
+// A leakCheck searches for leaks, and limits how often, so that it does not keep the program busy.
 type leakCheck struct {
 	profile func() ([]inspect.Leak, error)
 
 	mu     sync.Mutex
 	latest Leaks
-	fresh  time.Time // until when latest is an answer
+	fresh  time.Time // until when latest is used
 }
 
-// find returns what may have been found for others.
+// find returns the leaks, which may have been found for another request.
 func (c *leakCheck) find() (Leaks, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

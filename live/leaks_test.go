@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// twoLeaks takes two seconds to find these.
+// twoLeaks takes two seconds to return two leaks.
 func twoLeaks() ([]inspect.Leak, error) {
 	time.Sleep(2 * time.Second)
 	return []inspect.Leak{
@@ -44,7 +44,8 @@ func TestLeaks(t *testing.T) {
 	})
 }
 
-// However often somebody asks, the program collects its garbage for it for a hundredth of the time, or once in ten seconds.
+// However many requests there are, the garbage collections for them take at most a hundredth of the time, and happen at most
+// once in ten seconds.
 func TestLeaksAreLookedForSeldom(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{time.Millisecond: 10 * time.Second, time.Second: 100 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -62,11 +63,11 @@ func TestLeaksAreLookedForSeldom(t *testing.T) {
 			}
 			for i := 1; i < len(calls); i++ {
 				if d := calls[i].Sub(calls[i-1]); d < want {
-					t.Errorf("they were looked for after %v, want %v", d, want)
+					t.Errorf("leaks were searched for again after %v, want at least %v", d, want)
 				}
 			}
 			if len(calls) < 3 {
-				t.Errorf("they were looked for %d times", len(calls))
+				t.Errorf("leaks were searched for %d times, want at least 3", len(calls))
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// outline writes trees as name(below …)+more.
+// outline returns trees as text in the form name(below …)+more.
 func outline(trees []inspect.Node) string {
 	var parts []string
 	for _, n := range trees {
@@ -31,7 +31,7 @@ func outline(trees []inspect.Node) string {
 
 func TestMax(t *testing.T) {
 	tests := []struct{ max, want string }{
-		{"1", "shop+4"}, // cron and those below shop are left out
+		{"1", "shop+4"}, // cron and the tasks below shop are left out
 		{"2", "shop+4 cron"},
 		{"3", "shop(orders+2)+1 cron"},
 		{"4", "shop(orders+2 mail) cron"},
@@ -48,11 +48,11 @@ func TestMax(t *testing.T) {
 		}
 	}
 	if !reflect.DeepEqual(trees, shop()) {
-		t.Errorf("the trees that were looked at have changed: %s", outline(trees))
+		t.Errorf("the trees of the snapshot have changed: %s", outline(trees))
 	}
 }
 
-// What the snapshot itself left out stays counted.
+// Tasks that the snapshot itself left out stay counted.
 func TestMaxAddsToMore(t *testing.T) {
 	h := live.HandlerOf(live.Config{}, func() []inspect.Node {
 		return []inspect.Node{{Name: "a", More: 10, Tasks: []inspect.Node{{Name: "b", More: 20}}}}
@@ -90,7 +90,7 @@ func TestMaxByDefault(t *testing.T) {
 	}
 }
 
-// A recursion gone wild is shown as deep as it can be read.
+// An endless recursion is shown only up to a depth that can be read.
 func TestDepth(t *testing.T) {
 	const depth = 20_000
 	deep := inspect.Node{Name: "a", ID: depth}
@@ -111,7 +111,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// leveled counts the tasks of each level, and all, those in More included.
+// leveled counts the tasks of each level, and returns the number of all tasks, including those in More.
 func leveled(trees []inspect.Node, level int, levels *[]int) (total int) {
 	for _, n := range trees {
 		if level == len(*levels) {
@@ -123,7 +123,7 @@ func leveled(trees []inspect.Node, level int, levels *[]int) (total int) {
 	return total
 }
 
-// Whatever the trees: max tasks are listed if there are so many, the shallow ones first, and none is lost.
+// For any trees: max tasks are listed if there are as many, shallow tasks first, and none is lost.
 func TestMaxLaw(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var grow func(depth int) []inspect.Node

@@ -12,14 +12,14 @@ const (
 	mostMax    = 1_000_000
 )
 
-// A query is what a GET asks for.
+// A query is what a GET requests.
 type query struct {
 	max    int
 	json   bool
 	detail bool
-	task   uint32 // with detail
+	task   uint32 // if detail
 	waits  bool   // the wait profile
-	pprof  bool   // of it
+	pprof  bool   // of waits
 	leaks  bool   // the goroutine leak profile
 }
 
@@ -68,7 +68,7 @@ func readQuery(r *http.Request) (query, error) {
 	return q, nil
 }
 
-// readID reads the number of a task. What it got is not in the error: it could be a token in the wrong place.
+// readID reads the number of a task. The error does not contain the value: it could be a token in the wrong place.
 func readID(name, value string) (uint32, error) {
 	id, err := strconv.ParseUint(value, 10, 32)
 	if err != nil {
@@ -77,7 +77,7 @@ func readID(name, value string) (uint32, error) {
 	return uint32(id), nil
 }
 
-// acceptsJSON reports whether the request asks for JSON by name; */* is text.
+// acceptsJSON reports whether the request names JSON in its Accept header; */* means text.
 func acceptsJSON(r *http.Request) bool {
 	for _, line := range r.Header.Values("Accept") {
 		for kind := range strings.SplitSeq(line, ",") {

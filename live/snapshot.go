@@ -16,12 +16,12 @@ import (
 type Snapshot struct {
 	Program    string         `json:"program"` // base name of the executable
 	PID        int            `json:"pid"`
-	Time       time.Time      `json:"time"`  // when it began
+	Time       time.Time      `json:"time"`  // when the snapshot started
 	Took       time.Duration  `json:"took"`  // how long the snapshot took
-	Tasks      int            `json:"tasks"` // in all trees, those left out included
+	Tasks      int            `json:"tasks"` // in all trees, including those that were left out
 	Goroutines int            `json:"goroutines"`
 	Threads    int            `json:"threads"`
-	CanCancel  bool           `json:"can_cancel"` // for those who have the token
+	CanCancel  bool           `json:"can_cancel"` // requests with the token can cancel tasks
 	Trees      []inspect.Node `json:"trees"`      // the oldest first
 }
 
@@ -39,7 +39,7 @@ func newDetail(n inspect.Node) Detail {
 
 func (d Detail) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(d) }
 
-// writeJSON writes a task at a time. The whole, which may be hundreds of megabytes, is never in memory.
+// writeJSON writes one task at a time. The whole text, which may be hundreds of megabytes, is never in memory.
 func (s *Snapshot) writeJSON(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 32<<10)
 	head := *s
@@ -50,7 +50,7 @@ func (s *Snapshot) writeJSON(w io.Writer) error {
 	if err := writeNodes(b, s.Trees); err != nil {
 		return err
 	}
-	_, _ = b.WriteString("]}\n") // an error stays with b until Flush
+	_, _ = b.WriteString("]}\n") // the Writer keeps an error until Flush
 	return b.Flush()
 }
 
@@ -78,7 +78,7 @@ func writeNodes(b *bufio.Writer, nodes []inspect.Node) error {
 	return nil
 }
 
-// writeOpen writes v without its end, so that more can follow.
+// writeOpen writes v without its closing part end, so that more can follow.
 func writeOpen(b *bufio.Writer, v any, end string) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Snapshot) writeText(w io.Writer) error {
 			return err
 		}
 	}
-	if more := s.Tasks - trees.Count(s.Trees); more > 0 { // in trees that were left out as a whole
+	if more := s.Tasks - trees.Count(s.Trees); more > 0 { // in trees that were left out entirely
 		_, err = fmt.Fprintf(w, "… and %d more\n", more)
 	}
 	return err
@@ -113,7 +113,7 @@ func counted(n int, noun string) string {
 	return grouped(n) + " " + noun
 }
 
-// grouped writes a count with a comma between its thousands.
+// grouped returns a count with commas between groups of thousands.
 func grouped(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {

@@ -14,11 +14,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
-// snapshotEvery is for how long a snapshot serves other requests, or for as long as it took if that was more: so no number of
-// requests keeps a processor busy. Then it is let go of, for it holds on to the tasks.
+// snapshotEvery is how long a snapshot serves further requests; if the snapshot took longer, it serves them for that time
+// instead. So no number of requests keeps a processor busy. Then it is dropped, since it keeps the tasks in memory.
 const snapshotEvery = 100 * time.Millisecond
 
-// A snapshotCache takes snapshots of the trees, and shares each among all who ask while it is taken and shortly after (single-flight).
+// A snapshotCache takes snapshots of the trees, and shares each among all requests that come while it is taken and shortly
+// after (single-flight).
 type snapshotCache struct {
 	trees func() []inspect.Node
 
@@ -27,11 +28,11 @@ type snapshotCache struct {
 }
 
 type sharedSnapshot struct {
-	over chan struct{} // closed when the snapshot is taken
-	seen *Snapshot     // then; nil when taking it panicked
+	over chan struct{} // closed when the snapshot has been taken
+	seen *Snapshot     // set before over is closed; nil if taking it panicked
 }
 
-// snapshot returns a Snapshot with all trees, which belongs to others, too, and must not be changed.
+// snapshot returns a Snapshot with all trees. It is shared and must not be changed.
 func (l *snapshotCache) snapshot(ctx context.Context) (*Snapshot, error) {
 	for {
 		l.mu.Lock()
@@ -74,7 +75,7 @@ func (l *snapshotCache) collect(k *sharedSnapshot) {
 	k.seen = s
 }
 
-// forget makes the next request take a snapshot itself. It is called once for each snapshot.
+// forget makes the next request take a new snapshot. It is called once for each snapshot.
 func (l *snapshotCache) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// A slowSnapshots counts snapshots that take a second each. The tree they see has the number of the snapshot.
+// A slowSnapshots counts snapshots that take a second each. The ID in their tree is the number of the snapshot.
 type slowSnapshots struct {
 	mu    sync.Mutex
 	taken uint32
@@ -37,11 +37,11 @@ func TestRequestsShareALook(t *testing.T) {
 		start := time.Now()
 		var done sync.WaitGroup
 		for i := range 50 {
-			time.Sleep(10 * time.Millisecond) // they come while the snapshot goes on
+			time.Sleep(10 * time.Millisecond) // the requests come while the snapshot is being taken
 			done.Go(func() {
 				s, err := read(ask(t, h, local("GET", "/?format=json", "")))
 				if err != nil || s.Trees[0].ID != 1 || s.Took != time.Second || !s.Time.Equal(start.Add(10*time.Millisecond)) {
-					t.Errorf("request %d: got %+v, %v, want the snapshot that began after 10 ms", i, s, err)
+					t.Errorf("request %d: got %+v, %v, want the snapshot that started after 10 ms", i, s, err)
 				}
 			})
 		}
@@ -92,7 +92,7 @@ func TestRequestEndsInALook(t *testing.T) {
 	})
 }
 
-// A snapshot that panics ends its own request; who waited for it takes one again.
+// A snapshot that panics ends its own request; a request that waited for it takes a new one.
 func TestLookPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow slowSnapshots
@@ -125,7 +125,7 @@ func TestLookPanics(t *testing.T) {
 	})
 }
 
-// A Node holds on to its task: a snapshot must not be kept when nobody asks any more.
+// A Node keeps its task in memory: a snapshot must not be kept when there are no more requests.
 func TestLookIsLetGoOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen weak.Pointer[inspect.Node]
@@ -137,19 +137,19 @@ func TestLookIsLetGoOf(t *testing.T) {
 		snapshot(t, h, "")
 		runtime.GC()
 		if seen.Value() == nil {
-			t.Error("the snapshot is gone at once")
+			t.Error("the snapshot was dropped immediately")
 		}
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
 		runtime.GC()
 		if seen.Value() != nil {
-			t.Error("the snapshot is kept")
+			t.Error("the snapshot was not dropped")
 		}
 		runtime.KeepAlive(h)
 	})
 }
 
-// A quick snapshot serves those who ask within 100 ms.
+// A quick snapshot serves all requests within 100 ms.
 func TestQuickLookIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		snapshots := 0

@@ -20,7 +20,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// get returns what the server answers to a GET, read from JSON.
+// get sends a GET to the server and returns its response, decoded from JSON.
 func get[T any](t *testing.T, server *httptest.Server, query string) (got T) {
 	t.Helper()
 	r := request(t, "GET", server.URL+"/tree?"+query)
@@ -31,7 +31,7 @@ func get[T any](t *testing.T, server *httptest.Server, query string) (got T) {
 	return got
 }
 
-// post asks the server to cancel a task.
+// post requests the server to cancel a task.
 func post(t *testing.T, server *httptest.Server, id uint32, path string) (status int, body string) {
 	t.Helper()
 	form := url.Values{"cancel": {strconv.FormatUint(uint64(id), 10)}, "path": {path}}
@@ -43,7 +43,7 @@ func post(t *testing.T, server *httptest.Server, id uint32, path string) (status
 	return send(t, server.Client(), r)
 }
 
-// at returns the task with a path, nil when there is none.
+// at returns the task with a path, or nil if there is none.
 func at(trees []inspect.Node, path string) *inspect.Node {
 	for i := range trees {
 		if trees[i].Path == path {
@@ -61,7 +61,7 @@ func waitToBeCanceled(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// newServer returns a server of a Handler that has not looked yet: one that has may answer with what it saw before.
+// newServer returns a server with a new Handler, which takes a new snapshot for its first request.
 func newServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -106,14 +106,14 @@ func TestTasks(t *testing.T) {
 
 		d := get[live.Detail](t, server, "task="+strconv.FormatUint(uint64(below.ID), 10))
 		if d.Task.Path != below.Path || d.Task.ID != below.ID || len(d.Task.Tasks) > 0 || d.Task.More != 0 {
-			t.Errorf("got %+v, want that of %+v", d.Task, below)
+			t.Errorf("got %+v, want the task of %+v", d.Task, below)
 		}
 		if !strings.Contains(functions(d.Stack), "live_test.waitToBeCanceled\n") {
-			t.Errorf("the stack does not show what waits:\n%s", functions(d.Stack))
+			t.Errorf("the stack does not show the function that waits:\n%s", functions(d.Stack))
 		}
 
 		first := at(s.Trees, "shop/first")
-		for begun := time.Now(); first.Wait.For != "tasks" && time.Since(begun) < 20*time.Second; { // its goroutine may just be about to wait
+		for begun := time.Now(); first.Wait.For != "tasks" && time.Since(begun) < 20*time.Second; { // its goroutine may not have reached its wait yet
 			if err := meanwhile.Sleep(ctx, 20*time.Millisecond); err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ func TestTasks(t *testing.T) {
 		}
 		<-tasks[0].Done()
 		if got := causes[0]; got == nil || !strings.HasPrefix(got.Error(), "canceled by a request over HTTP from 127.0.0.1:") {
-			t.Errorf("the task below was told %v", got)
+			t.Errorf("the task below was canceled with the cause %v", got)
 		}
 		if status, body := post(t, server, first.ID, first.Path); status != http.StatusNotFound || !strings.Contains(body, "ended") {
 			t.Errorf("cancel a task that has ended: status %d: %s", status, body)
@@ -144,15 +144,15 @@ func TestTasks(t *testing.T) {
 		tasks[1].Cancel(ended)
 		<-tasks[1].Done()
 		if !errors.Is(causes[1], ended) {
-			t.Errorf("the other task was told %v", causes[1])
+			t.Errorf("the other task was canceled with the cause %v", causes[1])
 		}
 		return nil
 	}, meanwhile.Name("shop"))
 	if err != nil {
-		t.Errorf("to cancel tasks is no failure of theirs: %v", err)
+		t.Errorf("canceled tasks count as failed: %v", err)
 	}
 	if after := get[live.Snapshot](t, newServer(t), "format=json"); at(after.Trees, "shop") != nil {
-		t.Errorf("the tree has ended: got %+v", after.Trees)
+		t.Errorf("after the end of the tree: got %+v", after.Trees)
 	}
 }
 
@@ -164,9 +164,9 @@ func functions(stack []inspect.Frame) string {
 	return b.String()
 }
 
-// Values that the program works with are in no answer.
+// No response contains values that the program works with.
 func TestNoValues(t *testing.T) {
-	t.Setenv("LIVE_TEST_SECRET", secret) // checkAnswer looks for it
+	t.Setenv("LIVE_TEST_SECRET", secret) // checkAnswer searches for it
 	server := newServer(t)
 	_ = meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		started := make(chan struct{})
@@ -181,7 +181,7 @@ func TestNoValues(t *testing.T) {
 			_, body := send(t, server.Client(), request(t, "GET", server.URL+"/tree"+query))
 			for i, arg := range os.Args {
 				if (i == 0 || strings.HasPrefix(arg, "-")) && strings.Contains(body, arg) {
-					t.Errorf("%s: the answer has %s of the command line: %s", query, arg, body)
+					t.Errorf("%s: the response contains %s of the command line: %s", query, arg, body)
 				}
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/profile"
 )
 
-// showWaits answers with the wait profile.
+// showWaits sends the wait profile.
 func showWaits(w http.ResponseWriter, p inspect.WaitProfile, q query) error {
 	if p.Snapshots == 0 {
 		return refuse(http.StatusNotFound, "there is no wait profile: it comes with the second snapshot of a inspect.Watch, which the program has to start")
@@ -29,7 +29,7 @@ func showWaits(w http.ResponseWriter, p inspect.WaitProfile, q query) error {
 	return err
 }
 
-// pprofOf makes a profile for go tool pprof. Its samples are labeled with the task and the wait.
+// pprofOf returns a profile for go tool pprof. Its samples are labeled with the task and the wait.
 func pprofOf(p inspect.WaitProfile) *profile.Profile {
 	converted := profile.New("wait", p.Window)
 	for _, t := range p.Tasks {
@@ -43,8 +43,8 @@ func pprofOf(p inspect.WaitProfile) *profile.Profile {
 	return converted
 }
 
-// stackOf is a stack for pprof. The functions of the runtime in which goroutines wait are left out: they would be the same for
-// most. Where no stack is known, it is the place, or else the wait.
+// stackOf returns a stack for pprof. The functions of the runtime in which goroutines wait are left out: they would be the
+// same for most stacks. If the stack is not known, stackOf returns the place, or else the wait.
 func stackOf(w inspect.Wait, wait string, frames []inspect.Frame) (stack []profile.Frame) {
 	for _, f := range frames {
 		if len(stack) > 0 || w.For == "running" || !strings.HasPrefix(f.Func, "runtime.") {

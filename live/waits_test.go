@@ -21,8 +21,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// waitsOfAShop asks for the wait profile of a shop that has run for half a minute below a watch: of its four orders one is
-// in the database, which the others wait for, and a clerk divides her time between two things.
+// waitsOfAShop requests the wait profile of a shop that has run for half a minute below a watch: of its four orders one uses
+// the database, which the others wait for.
 func waitsOfAShop(t *testing.T, ask func(h http.Handler)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestWaitsAsJSON(t *testing.T) {
 	})
 }
 
-// go tool pprof gets the profile from a URL as the documentation has it.
+// go tool pprof reads the profile from a URL as the documentation describes.
 func TestWaitsForPprof(t *testing.T) {
 	testenv.LongTest(t)
 	testenv.NeedExact(t)
@@ -128,7 +128,7 @@ func TestWaitsForPprof(t *testing.T) {
 			}
 		}
 		if strings.Contains(string(out), "runtime.gopark") {
-			t.Errorf("%s has the functions of the runtime:\n%s", flag, out)
+			t.Errorf("%s contains functions of the runtime:\n%s", flag, out)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A B is the part of [testing.B] that [Bench] uses.
+// A B has the methods of [testing.B] that [Bench] uses.
 type B interface {
 	Helper()
 	Context() context.Context
@@ -21,13 +21,13 @@ type B interface {
 //		measure.Bench(b, measure.Config{}, measure.Func("in order", inOrder), measure.Func("at once", atOnce))
 //	}
 //
-// It compares once, logs the report, and reports for each function the metrics NAME:ns/call and NAME:allocs/call, for all but
-// the quickest also NAME:times, with hyphens for spaces. It does not use b.N.
+// It compares once, logs the report, and reports for each function the metrics NAME:ns/call and NAME:allocs/call, and for all but the
+// fastest also NAME:times, with hyphens for spaces. It does not use b.N.
 func Bench(b B, config Config, functions ...Function) {
 	b.Helper()
 	var report Report
 	var err error
-	for compared := false; b.Loop(); compared = true { // without Loop the benchmark is called again until it takes -benchtime
+	for compared := false; b.Loop(); compared = true { // without Loop, the benchmark would be called again until it takes -benchtime
 		if compared {
 			continue
 		}
@@ -44,5 +44,5 @@ func Bench(b B, config Config, functions ...Function) {
 			b.ReportMetric(f.Compared.Times, name+":times")
 		}
 	}
-	b.ReportMetric(0, "ns/op") // of the whole comparison: of no use
+	b.ReportMetric(0, "ns/op") // of the whole comparison, and of no use
 }

@@ -14,41 +14,40 @@ import (
 
 const (
 	defaultTime = 5 * time.Second
-	// So many rounds fit into Config.Time, where a call is short enough. Short parts are often not interrupted at all when something
-	// else wants the processor, and the median is then that of undisturbed ones.
+	// wantRounds is the number of rounds that fit into Config.Time, if calls are short enough. Short slots are often not interrupted at all
+	// when other programs use the processors, and the median is then that of undisturbed slots.
 	wantRounds = 2000
-	timedAlone = 20 * time.Microsecond // calls that take so long are timed one by one
+	timedAlone = 20 * time.Microsecond // calls that take at least this long are timed one by one
 	leastSlot  = time.Millisecond      // of one function in one round
 	mostCalls  = 1 << 24               // of one function in one round
-	warmUps    = 5                     // attempts for each number of calls in the warming up
+	warmUps    = 5                     // attempts for each number of calls in the warm-up
 )
 
-// A Config says how long to measure.
+// A Config configures for how long to measure.
 type Config struct {
 	// Time is how long each function runs in all rounds together, without the warm-up; default 5 s. A function is called
 	// at least once in each round, and there is at least one round.
 	Time time.Duration
 }
 
-// A Function is a function to compare; [Func] makes one.
+// A Function is a function to compare; [Func] returns one.
 type Function struct {
 	name string
 	call func(ctx context.Context) error
 }
 
-// Func names a function. The function is called by one goroutine at a time, with the ctx of a scope in which it can start
-// tasks, see [meanwhile.Run]; the tasks end with the calls of a round, not with the call.
+// Func gives a function a name for [Compare]. The function is called by one goroutine at a time, with the ctx of a scope in which it can
+// start tasks, see [meanwhile.Run]; the tasks end with the calls of a round, not with the call.
 func Func(name string, call func(ctx context.Context) error) Function {
 	return Function{name, call}
 }
 
-// Compare runs the functions in turn, in random order, round after round, and returns what it measured. Calls of less than 20 µs
-// are timed together, as many as fill their part of a round. Before the first round each function is called for some milliseconds, at least
-// once, to warm up.
+// Compare runs the functions in turn, in random order, round after round, and returns what it measured. Calls of less than 20 µs are timed
+// together, as many as fill their part of a round. Before the first round each function is called for some milliseconds, at least once, to
+// warm up.
 //
-// A function that fails or panics, or takes no time by the clock, ends the comparison: the error has its name. When ctx is canceled,
-// Compare returns ctx's error with a report of the rounds that were complete. In both cases it waits until the running function
-// has returned.
+// A function that fails or panics, or takes no time by the clock, ends the comparison: the error contains its name. When ctx is canceled,
+// Compare returns ctx's error with a report of the complete rounds. In both cases it waits until the running function has returned.
 //
 // Names must not be empty or repeated; otherwise the error says which one is.
 func Compare(ctx context.Context, config Config, functions ...Function) (Report, error) {
@@ -88,13 +87,13 @@ func check(config Config, functions []Function) error {
 
 // A comparison is one call of Compare.
 type comparison struct {
-	slot   time.Duration // of a function in a round
+	slot   time.Duration // the time of a function in a round
 	series []*series
 	canary canary
 	rounds int
 }
 
-// run measures until each function has run for so long, on average.
+// run measures until the functions have run for the given time each, on average.
 func (c *comparison) run(ctx context.Context, each time.Duration) error {
 	for _, s := range c.series {
 		if err := s.warmUp(ctx, c.slot); err != nil {
@@ -118,7 +117,7 @@ func (c *comparison) run(ctx context.Context, each time.Duration) error {
 			spent += took
 			times[i] = took.Seconds() / float64(c.series[i].batch)
 		}
-		// A round counts when it is complete: the comparison is within rounds.
+		// A round counts when it is complete, since times are only compared within a round.
 		for i, s := range c.series {
 			s.rounds = append(s.rounds, times[i])
 		}
@@ -127,20 +126,20 @@ func (c *comparison) run(ctx context.Context, each time.Duration) error {
 	return nil
 }
 
-// A series is what was measured of a function.
+// A series has what was measured for a function.
 type series struct {
 	Function
-	batch  int       // calls in a round
-	alone  bool      // each call is timed by itself
-	rounds []float64 // seconds for each call, of complete rounds
-	calls  reservoir // seconds, of single calls, or of batches where they are not timed by themselves
-	made   int       // calls
+	batch  int       // number of calls in a round
+	alone  bool      // each call is timed separately
+	rounds []float64 // seconds per call, of complete rounds
+	calls  reservoir // seconds, of single calls, or of batches if calls are not timed separately
+	made   int       // number of calls
 	allocs uint64
 	bytes  uint64
 }
 
-// warmUp calls the function for a while, and finds out how many calls fill a slot by the quickest of its attempts: on a busy machine
-// others take longer, and functions with different parts of a round are disturbed differently.
+// warmUp calls the function for a while, and determines how many calls fill a slot by the fastest of its attempts: on a busy machine the
+// other attempts take longer, and functions whose slots differ in length would be disturbed differently.
 func (s *series) warmUp(ctx context.Context, slot time.Duration) error {
 	quickest := math.Inf(1)
 	for s.batch = 1; ; s.batch *= 2 {
@@ -171,7 +170,7 @@ func (s *series) warmUp(ctx context.Context, slot time.Duration) error {
 	}
 }
 
-// round calls the function as often as fills its slot, and returns how long that took.
+// round calls the function often enough to fill its slot, and returns how long that took.
 func (s *series) round(ctx context.Context) (took time.Duration, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -192,13 +191,13 @@ func (s *series) round(ctx context.Context) (took time.Duration, err error) {
 	return took, nil
 }
 
-// tookNoTime is the error of a batch that the clock has not moved in: there is no ratio of such times.
+// tookNoTime returns the error for a batch during which the clock has not moved: there is no ratio of such times.
 func (s *series) tookNoTime() error {
 	return fmt.Errorf("measure: %s: %d calls took no time by the clock: give a longer Config.Time; "+
 		"in a bubble of testing/synctest nothing but waiting takes time", printable(s.name), s.batch)
 }
 
-// timed calls the function batch times, and notes the time of each call where keep says so.
+// timed calls the function batch times, and records the time of each call if keep is set.
 func (s *series) timed(ctx context.Context, keep bool) (took time.Duration, err error) {
 	keep = keep && s.alone
 	err = meanwhile.Run(ctx, func(ctx context.Context) error {

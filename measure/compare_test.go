@@ -19,12 +19,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/measure"
 )
 
-// sleeps is a function that takes as long as it says.
+// sleeps returns a function that sleeps for d.
 func sleeps(d time.Duration) func(context.Context) error {
 	return func(ctx context.Context) error { return meanwhile.Sleep(ctx, d) }
 }
 
-// In a bubble times are exact, and so is the report.
+// In a bubble, times are exact, and so is the report.
 func TestCompare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		report, err := measure.Compare(t.Context(), measure.Config{Time: time.Second},
@@ -48,7 +48,7 @@ func TestCompare(t *testing.T) {
 	})
 }
 
-// Functions that take turns at being the slower one differ by noise.
+// Two functions that are alternately the slower one differ only by noise.
 func TestNoise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alternates := func(first, second time.Duration) func(context.Context) error {
@@ -106,7 +106,7 @@ func TestCompareRefuses(t *testing.T) {
 	}
 }
 
-// A function that fails in some way ends the comparison, which says whose failure it was.
+// A function that fails ends the comparison, and the error names it.
 func TestCompareFails(t *testing.T) {
 	after := func(calls int, end func() error) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -123,7 +123,7 @@ func TestCompareFails(t *testing.T) {
 		"error": {func() error { return io.ErrUnexpectedEOF }, "measure: fetch: unexpected EOF"},
 		"panic": {func() error { panic("no such key") }, "measure: fetch: panic: no such key"},
 	} {
-		for _, calls := range []int{0, 7} { // as it warms up, and later
+		for _, calls := range []int{0, 7} { // in the warm-up, and later
 			t.Run(fmt.Sprintf("%s after %d calls", what, calls), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					_, err := measure.Compare(t.Context(), measure.Config{Time: time.Minute},
@@ -137,7 +137,7 @@ func TestCompareFails(t *testing.T) {
 	}
 }
 
-// A clock that moves in steps, as that of Windows, shows no time for most calls.
+// A clock that moves in steps, like that of Windows, shows no time for most calls.
 func TestCoarseClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -153,7 +153,7 @@ func TestCoarseClock(t *testing.T) {
 	})
 }
 
-// There are no ratios of times of zero.
+// There is no ratio of times of zero.
 func TestNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -170,7 +170,7 @@ func TestNoTime(t *testing.T) {
 	})
 }
 
-// The longest durations are not too long for several functions: they measure until ctx is canceled.
+// The longest possible Time does not overflow with several functions: they measure until ctx is canceled.
 func TestCompareForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -188,7 +188,7 @@ func TestCompareForEver(t *testing.T) {
 	})
 }
 
-// What was complete when ctx was canceled is reported.
+// The rounds that were complete when ctx was canceled are reported.
 func TestCompareCanceled(t *testing.T) {
 	stop := errors.New("stop")
 	for after, rounds := range map[time.Duration]int{0: 0, 65 * time.Second: 16} {
@@ -199,7 +199,7 @@ func TestCompareCanceled(t *testing.T) {
 			if !errors.Is(err, stop) || !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
 			}
-			if got := report.Rounds; got != rounds { // the warming up takes 15 s
+			if got := report.Rounds; got != rounds { // the warm-up takes 15 s
 				t.Errorf("%d rounds after %v, want %d", got, after, rounds)
 			}
 			if rounds == 0 && report.String() != "Note: no round was complete, so there is nothing to report.\n" {
@@ -264,7 +264,7 @@ func TestSVG(t *testing.T) {
 	})
 }
 
-// A name may be any string: a browser shows no picture whose XML is broken.
+// A name may be any string: a browser does not show a picture with invalid XML.
 func TestSVGOfAnyName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, name := range []string{"a\x00b", "\x1b[31mred", "\xff", "\ufffe", "a\nb", "]]>"} {
@@ -282,7 +282,7 @@ func TestSVGOfAnyName(t *testing.T) {
 	})
 }
 
-// What could change a terminal, or break a line, is escaped in texts, and so in the log and the metrics of a benchmark.
+// Characters that could change a terminal, or break a line, are escaped in texts, and so in the log and the metrics of a benchmark.
 func TestTextsOfAnyName(t *testing.T) {
 	isPlain := func(text string) bool {
 		return !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) || r == utf8.RuneError })
@@ -296,23 +296,23 @@ func TestTextsOfAnyName(t *testing.T) {
 		b := &fakeB{ctx: t.Context(), metrics: map[string]float64{}}
 		measure.Bench(b, measure.Config{Time: time.Second}, functions...)
 		if lines := strings.Count(b.log, "\n"); !isPlain(b.log) || !strings.Contains(b.log, "größe ✓") || !strings.Contains(b.log, `\x1b[31mred`) || lines != 15 {
-			t.Errorf("%d lines, want 15, with what cannot be printed escaped:\n%q", lines, b.log)
+			t.Errorf("%d lines, want 15, with unprintable characters escaped:\n%q", lines, b.log)
 		}
 		for unit := range b.metrics {
 			if !isPlain(unit) {
-				t.Errorf("the metric %q", unit)
+				t.Errorf("the metric %q is not escaped", unit)
 			}
 		}
 		for _, name := range names {
 			_, err := measure.Compare(t.Context(), measure.Config{}, measure.Func(name, func(context.Context) error { return io.EOF }))
 			if err == nil || !isPlain(err.Error()) {
-				t.Errorf("the error %q", err)
+				t.Errorf("the error is %q, want one that is escaped", err)
 			}
 		}
 	})
 }
 
-// A fakeB notes what a benchmark is told.
+// A fakeB records the calls of a benchmark.
 type fakeB struct {
 	ctx     context.Context
 	log     string
@@ -353,7 +353,7 @@ func TestBench(t *testing.T) {
 		}()
 		<-done
 		if b.fatal != "measure: a: EOF" {
-			t.Errorf("a failure ended it with %q", b.fatal)
+			t.Errorf("the benchmark failed with %q", b.fatal)
 		}
 	})
 }

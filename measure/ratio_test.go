@@ -11,14 +11,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The values left out at each end are those of the tables for the interval of a median.
+// The numbers of values left out at each end are those of published tables for the interval of a median.
 func TestOutside(t *testing.T) {
 	for n, want := range map[int]int{5: 0, 8: 0, 11: 0, 12: 1, 20: 3, 50: 15, 100: 36, 1000: 458} {
 		if got := outside(n); got != want {
 			t.Errorf("of %d values %d are left out, want %d", n, got, want)
 		}
 	}
-	for n := leastRounds; n < 200; n++ { // adding exact probabilities up says the same
+	for n := leastRounds; n < 200; n++ { // adding exact probabilities up has the same result
 		sum, each := 0.0, math.Pow(0.5, float64(n))
 		k := -1
 		for heads := 0; sum+each <= (1-confidence)/2; heads++ {
@@ -32,8 +32,8 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// In times that are as disturbed as on a busy machine, two functions that differ by a tenth are told apart, and two that do not
-// are not: in 95 of 100 comparisons at least.
+// With times that are disturbed as on a busy machine, two functions that differ by a tenth are distinguished, and two equal ones are not,
+// in at least 95 of 100 comparisons.
 func TestRatioOfDisturbedTimes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	times := func(slow float64, rounds []float64) []float64 {
@@ -41,7 +41,7 @@ func TestRatioOfDisturbedTimes(t *testing.T) {
 		for _, round := range rounds {
 			x := slow * round * math.Exp(0.1*random.NormFloat64())
 			if random.Float64() < 0.2 {
-				x *= 1 + 5*random.ExpFloat64() // it had to wait for a processor
+				x *= 1 + 5*random.ExpFloat64() // the call had to wait for a processor
 			}
 			times = append(times, x)
 		}
@@ -52,7 +52,7 @@ func TestRatioOfDisturbedTimes(t *testing.T) {
 		for range 1000 {
 			rounds := make([]float64, 300)
 			load := 1.0
-			for i := range rounds { // what slows all of them down, for a while
+			for i := range rounds { // the load affects all functions, for a while
 				if random.Float64() < 0.05 {
 					load = 1 + random.ExpFloat64()
 				}
@@ -67,12 +67,12 @@ func TestRatioOfDisturbedTimes(t *testing.T) {
 			}
 		}
 		if right < 950 || within < 970 {
-			t.Errorf("with a factor of %v, %d of 1000 verdicts are right, and %d intervals hold it", factor, right, within)
+			t.Errorf("with a factor of %v, %d of 1000 verdicts are right, and %d intervals contain it", factor, right, within)
 		}
 	}
 }
 
-// A reservoir knows mean and deviation of all it was given, and keeps a bounded part of that.
+// A reservoir computes mean and deviation of all values that are added to it, and keeps a bounded sample of them.
 func TestReservoirLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(0, 1000), 2, 200).Draw(t, "values")
@@ -97,7 +97,7 @@ func TestReservoirLaw(t *testing.T) {
 	}
 	kept := slices.Sorted(slices.Values(r.kept))
 	if median := quantile(kept, 0.5) / (10 * mostKept); len(kept) != mostKept || median < 0.47 || median > 0.53 {
-		t.Errorf("%d are kept, their median is at %.3f of all", len(kept), median)
+		t.Errorf("%d values are kept, their median is at %.3f of all", len(kept), median)
 	}
 }
 

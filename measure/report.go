@@ -9,29 +9,29 @@ import (
 
 // A Report is what [Compare] measured. It can be encoded as JSON.
 type Report struct {
-	Rounds  int      `json:"rounds"`  // complete ones
-	Results []Result `json:"results"` // the quickest first, by Median; empty when no round was complete
+	Rounds  int      `json:"rounds"`  // number of complete rounds
+	Results []Result `json:"results"` // the fastest first, by Median; empty when no round was complete
 	// Notes are sentences about what makes the figures less certain: a busy machine, too few rounds.
 	Notes []string `json:"notes"`
 }
 
-// A Result is what was measured for one function. Times are those of single calls or, if Batch is more than one and calls take
-// less than 20 µs, means over that many calls.
+// A Result is what was measured for one function. Times are those of single calls or, if Batch is more than one and calls take less than 20
+// µs, means over that many calls.
 type Result struct {
 	Name      string        `json:"name"`
 	Calls     int           `json:"calls"`
-	Batch     int           `json:"batch"`      // calls in a round
-	PerSecond float64       `json:"per_second"` // one after the other
+	Batch     int           `json:"batch"`      // number of calls in a round
+	PerSecond float64       `json:"per_second"` // if called one after the other
 	Mean      time.Duration `json:"mean_ns"`
 	Deviation time.Duration `json:"deviation_ns"` // the standard deviation
 	Median    time.Duration `json:"median_ns"`
 	P99       time.Duration `json:"p99_ns"`
-	Allocs    float64       `json:"allocs"` // for each call, of the whole process while the function ran
-	Bytes     float64       `json:"bytes"`  // allocated for each call
-	// Compared with the first of Results; the first has 1.
+	Allocs    float64       `json:"allocs"` // per call, of the whole process while the function ran
+	Bytes     float64       `json:"bytes"`  // allocated per call
+	// Compared is the ratio to the first of Results; the first has 1.
 	Compared Ratio `json:"compared"`
 
-	times []float64 // seconds, sorted: a sample of those above
+	times []float64 // seconds, sorted: a sample of the times above
 }
 
 // busyFrom is the slowdown of the canary above which a machine counts as busy.
@@ -58,7 +58,7 @@ func (c *comparison) report() Report {
 	return r
 }
 
-// timeFor is how long each function has to run for so many rounds, in whole seconds.
+// timeFor returns how long each function has to run for the given number of rounds, in whole seconds.
 func (c *comparison) timeFor(rounds int) time.Duration {
 	each := 0.0
 	for _, s := range c.series {
@@ -67,7 +67,7 @@ func (c *comparison) timeFor(rounds int) time.Duration {
 	return time.Duration(each*float64(rounds)+1) * time.Second
 }
 
-// median is that of the rounds.
+// median returns the median of the rounds.
 func (s *series) median() float64 { return quantile(slices.Sorted(slices.Values(s.rounds)), 0.5) }
 
 func (s *series) mean() float64 { return s.calls.mean }

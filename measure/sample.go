@@ -5,16 +5,16 @@ import (
 	"math/rand/v2"
 )
 
-// mostKept is how many times of single calls are kept of a function.
+// mostKept is how many times of single calls are kept per function.
 const mostKept = 20_000
 
-// A reservoir keeps a random sample of what is added to it, of bounded size (J. Vitter, "Random Sampling with a Reservoir", ACM
-// TOMS, 1985), and the mean and variance of all of it (B. Welford, Technometrics, 1962).
+// A reservoir keeps a random sample, of bounded size, of the values that are added to it (J. Vitter, "Random Sampling with a Reservoir",
+// ACM TOMS, 1985), and the mean and variance of all values (B. Welford, Technometrics, 1962).
 type reservoir struct {
 	kept    []float64
 	count   float64
 	mean    float64
-	squares float64 // of the distances to the mean
+	squares float64 // sum of the squared distances to the mean
 }
 
 func (r *reservoir) add(x float64) {
@@ -36,7 +36,7 @@ func (r *reservoir) deviation() float64 {
 	return math.Sqrt(r.squares / (r.count - 1))
 }
 
-// quantile is that of sorted values, which are there, interpolated between neighbours.
+// quantile returns a quantile of sorted values, of which there is at least one, interpolated between neighbours.
 func quantile(sorted []float64, q float64) float64 {
 	at := q * float64(len(sorted)-1)
 	low := int(at)

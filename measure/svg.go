@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Sizes of the picture, in its units.
+// The sizes of the picture, in its own units.
 const (
 	pictureWidth = 720
 	rowHeight    = 72
@@ -16,9 +16,9 @@ const (
 	bins         = 120
 )
 
-// SVG draws how the times of the calls are distributed: a row for each function, in the order of Results, over one axis of time, with a
-// line at the median. The axis is logarithmic if the longest time is more than twenty times the shortest. Times beyond the 99th
-// percentile are left out. The result is empty when the report is.
+// SVG draws how the times of the calls are distributed: a row for each function, in the order of Results, over a common time axis, with a
+// line at the median. The axis is logarithmic if the longest time is more than twenty times the shortest. Times beyond the 99th percentile
+// are left out. The result is empty when the report is.
 func (r Report) SVG() []byte {
 	if len(r.Results) == 0 {
 		return nil
@@ -68,10 +68,10 @@ func (f Result) draw(b *strings.Builder, a axis, y int) {
 	fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#c33" stroke-width="1.5"/>`+"\n", x, x, y+22, y+rowHeight-4)
 }
 
-// escaped is the text in XML, with a replacement for characters that XML has no way to write, such as most control characters.
+// escaped returns the text escaped for XML, with a replacement for characters that XML cannot represent, such as most control characters.
 func escaped(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes all
+	_ = xml.EscapeText(&b, []byte(text)) // writing to a Builder does not fail
 	return b.String()
 }
 
@@ -93,7 +93,7 @@ func (r Report) axis() axis {
 	return a
 }
 
-// position is where a time is on the axis: 0 at its beginning, 1 at its end.
+// position returns the position of a time on the axis: 0 at its start, 1 at its end.
 func (a axis) position(t float64) float64 {
 	if a.logarithmic {
 		return max(0, math.Log(max(t, a.low)/a.low)/math.Log(a.high/a.low))

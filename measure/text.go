@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// widestName is how many characters of a name a table shows.
+// widestName is the maximum number of characters of a name that a table shows.
 const widestName = 22
 
-// String returns the report as text, at most 80 columns wide if names are short: a table, how each function compares with the
-// quickest, and what makes that uncertain. Characters of names that cannot be printed are escaped.
+// String returns the report as text, at most 80 columns wide if names are short: a table, how each function compares with the fastest, and
+// what makes that uncertain. Characters of names that cannot be printed are escaped.
 func (r Report) String() string {
 	var b strings.Builder
 	if len(r.Results) > 0 {
@@ -59,7 +59,7 @@ func (r Ratio) String() string {
 		return fmt.Sprintf("%s × as long, too few rounds to tell whether that is noise", threeDigits(r.Times))
 	case r.Noise:
 		return fmt.Sprintf("no difference that can be told from noise: %s × as long%s", threeDigits(r.Times), interval)
-	case r.Times < 1: // the median of the rounds and that of their ratios may differ
+	case r.Times < 1: // the order of the medians and the median of the ratios may differ
 		return threeDigits(1/r.Times) + " × faster" + between(1/r.High, 1/r.Low)
 	}
 	return threeDigits(r.Times) + " × slower" + interval
@@ -86,7 +86,7 @@ func printable(name string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// span is a duration with three digits.
+// span returns a duration with three digits.
 func span(d time.Duration) string {
 	for _, unit := range []struct {
 		size time.Duration
@@ -99,7 +99,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d ns", d)
 }
 
-// count is a number with three digits and a letter for thousands, millions and billions.
+// count returns a number with three digits and a letter for thousands, millions and billions.
 func count(n float64) string {
 	for _, unit := range []struct {
 		size float64

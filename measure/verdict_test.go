@@ -15,8 +15,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/measure"
 )
 
-// TestVerdicts counts how often the verdict is right, for functions that differ by a tenth and for two that are the same, beside a
-// process that keeps each processor busy. It takes some three seconds for each time and depends on the machine, so it runs only when it is asked for:
+// TestVerdicts counts how often the verdict is right, for functions that differ by a tenth and for two equal ones, beside a process that
+// keeps each processor busy. It takes some three seconds per comparison and depends on the machine, so it only runs on request:
 //
 //	MEANWHILE_VERDICTS=100 go test -run Verdicts -v ./measure
 func TestVerdicts(t *testing.T) {
@@ -51,7 +51,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// verdict compares two functions that work so much.
+// verdict compares two functions with the given amounts of work.
 func verdict(t *testing.T, first, second int) (noise bool, slower string) {
 	t.Helper()
 	report, err := measure.Compare(t.Context(), measure.Config{Time: 500 * time.Millisecond}, measure.Func("first", works(first)), measure.Func("second", works(second)))
@@ -74,7 +74,7 @@ var (
 	neighboursSink atomic.Int64
 )
 
-// work is compiled once, for all functions that use it: two copies of a loop may differ by half, depending on where they are in memory.
+// work is compiled once, for all functions that use it: two copies of a loop may differ by half, depending on their address in memory.
 //
 //go:noinline
 func work(n int) (x int) {
@@ -84,7 +84,7 @@ func work(n int) (x int) {
 	return x
 }
 
-// neighbour keeps the machine busy until it is killed, or its parent is gone.
+// neighbour keeps the machine busy until it is killed or its parent has ended.
 func neighbour() {
 	parent := os.Getppid()
 	for range runtime.NumCPU() {
@@ -118,7 +118,7 @@ func ExampleCompare() {
 		panic(err)
 	}
 	slowest := report.Results[len(report.Results)-1]
-	fmt.Println(slowest.Name, "is slower, noise:", slowest.Compared.Noise) // report.String has the figures
+	fmt.Println(slowest.Name, "is slower, noise:", slowest.Compared.Noise) // report.String contains the figures
 	// Output:
 	// concatenate is slower, noise: false
 }

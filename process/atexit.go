@@ -15,17 +15,17 @@ import (
 )
 
 // AtExit makes [Main] call fn when its scope has ended, before Main exits with any code or returns: after a failure, a
-// panic, a signal, and also when the grace is over or at QUIT, while tasks still run. It lets what works beside the tasks, such
-// as a log handler, save what it still holds. fn is not called after a second signal, nor if something else ends the process,
-// such as os.Exit.
+// panic, a signal, and also when the grace period is over or at QUIT, while tasks still run. It lets code that runs beside
+// the tasks, such as a log handler, save its pending data. fn is not called after a second signal, nor if something else
+// ends the process, such as os.Exit.
 //
-// The functions are called one after the other, the one registered last first. Together they have a second and a half, which
-// fits into the 10 s that Docker waits, after the default grace. Each has an equal part of what is left of that time: its ctx,
-// which carries no task, ends after two thirds of the part, and when the part is over, the next function is called while this
-// one keeps running. Errors and panics are printed to os.Stderr and do not change the exit code.
+// The functions are called one after the other, the one registered last first. Together they have a second and a half,
+// which, after the default grace period, fits into the 10 s that Docker waits. Each has an equal part of the remaining time:
+// its ctx, which carries no task, ends after two thirds of the part, and when the part is over, the next function is called
+// while this one keeps running. Errors and panics are printed to os.Stderr and do not change the exit code.
 //
-// The returned function unregisters fn; it does nothing when fn was called. A program without Main must itself call what it has
-// registered. AtExit panics when fn is nil. It may be called by many goroutines at once.
+// The returned function unregisters fn; it does nothing if fn was already called. A program without Main must itself call
+// the functions that it would register. AtExit panics when fn is nil. It may be called concurrently.
 func AtExit(fn func(ctx context.Context) error) (cancel func()) {
 	if fn == nil {
 		panic("meanwhile: AtExit with a nil function: give the one to call at the exit")
@@ -42,7 +42,7 @@ func AtExit(fn func(ctx context.Context) error) (cancel func()) {
 
 const exitTime = 1500 * time.Millisecond // for all functions of AtExit
 
-// atExit is what AtExit has registered.
+// atExit has the functions registered with AtExit.
 var atExit struct {
 	mu  sync.Mutex
 	fns []*exit
@@ -54,7 +54,7 @@ type exit struct {
 	over       atomic.Bool
 }
 
-// cancel takes e out.
+// cancel unregisters e.
 func (e *exit) cancel() {
 	e.over.Store(true)
 	atExit.mu.Lock()
@@ -62,8 +62,8 @@ func (e *exit) cancel() {
 	atExit.fns = slices.DeleteFunc(atExit.fns, func(other *exit) bool { return other == e })
 }
 
-// callAtExit calls the functions of AtExit and returns what went wrong. What they register themselves waits for another
-// Main.
+// callAtExit calls the functions of AtExit and returns their errors. Functions that they register themselves are kept for
+// the next Main.
 func callAtExit() (errs []error) {
 	atExit.mu.Lock()
 	fns := atExit.fns
@@ -82,7 +82,7 @@ func callAtExit() (errs []error) {
 	return errs
 }
 
-// call calls the function and waits for it for as long as within says.
+// call calls the function and waits for it for at most the given time.
 func (e *exit) call(within time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), within*2/3, errExiting)
 	defer cancel()

@@ -6,8 +6,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// SetMaxBlocking sets how many calls of [meanwhile.Blocking] may run at once in this process, and returns the previous number.
-// The default is 100. Running calls continue. It panics unless n is positive. It may be called by many goroutines at once.
+// SetMaxBlocking sets how many calls of [meanwhile.Blocking] may run concurrently in this process, and returns the previous
+// number. The default is 100. Running calls continue. It panics unless n is positive. It may be called concurrently.
 //
 // [meanwhile.Blocking]: https://pkg.go.dev/github.com/meanwhile-go/meanwhile#Blocking
 func SetMaxBlocking(n int) (before int) {

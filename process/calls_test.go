@@ -8,7 +8,7 @@ import (
 
 var errTooMuch = errors.New("too much")
 
-// A gauge counts how many run at once, and the most there were.
+// A gauge counts how many run concurrently, and the highest number so far.
 type gauge struct {
 	mu            sync.Mutex
 	running, most int
@@ -21,7 +21,7 @@ func (g *gauge) add(n int) {
 	g.most = max(g.most, g.running)
 }
 
-// A journal has what happened, in order.
+// A journal records events in order.
 type journal[T any] struct {
 	mu      sync.Mutex
 	entries []T

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// interrupt does what ctrl-C does.
+// interrupt sends the signal of ctrl-C.
 func interrupt() {
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil {
@@ -22,7 +22,7 @@ func interrupt() {
 	}
 }
 
-// A function that has done what it should when it is interrupted returns nil: the exit code is 0, and Main returns.
+// A function that has finished its work when it is interrupted returns nil: the exit code is 0, and Main returns.
 func ExampleMain() {
 	process.Main(func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(context.Context) error {
@@ -39,7 +39,7 @@ func ExampleMain() {
 	// main returns
 }
 
-// A shield, with less time than the grace, for what must be done before the end.
+// A shield, with less time than the grace period, is for work that must be done before the end.
 func ExampleConfig() {
 	process.Config{Grace: 20 * time.Second}.Main(func(ctx context.Context) error {
 		interrupt()
@@ -54,7 +54,8 @@ func ExampleConfig() {
 	// saved: true
 }
 
-// The clerk writes in the background, outside of all tasks. What it still holds when the program ends is not lost.
+// The clerk writes in the background, outside of all tasks. Lines that it has not written when the program ends are not
+// lost.
 func ExampleAtExit() {
 	clerk := make(chan string, 10)
 	written := make(chan struct{})
@@ -105,13 +106,13 @@ func ExampleSignalError_Error() {
 	// stopped by signal interrupt
 }
 
-// A task, however deep, says with which code the program is to end; Main prints the error and exits with it.
+// A task, however deep, determines the exit code of the program; Main prints the error and exits with that code.
 func ExampleExitError() {
 	const exitUsage = 64
 	readFlags := func(context.Context) error {
 		return &process.ExitError{Code: exitUsage, Err: errors.New("unknown flag -x")}
 	}
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error { // for Main, which would exit
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error { // stands for Main, which would exit
 		meanwhile.Go(ctx, readFlags, meanwhile.Name("flags"))
 		return nil
 	}, meanwhile.Name("copy"))
@@ -138,13 +139,13 @@ func ExampleExitError_Unwrap() {
 	// true
 }
 
-// Each signal has the file opened anew, as those who rotate logs want it.
+// For each signal the file is reopened, as programs that rotate logs expect.
 func ExampleOnSignal() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		reopened := process.OnSignal(ctx, func(ctx context.Context, sig os.Signal) error {
 			fmt.Println("reopen the log, because of", sig)
-			return meanwhile.Stop // once is enough for this example
-		}, os.Interrupt) // for syscall.SIGHUP
+			return meanwhile.Stop // one call is enough for this example
+		}, os.Interrupt) // a real program would use syscall.SIGHUP
 		interrupt()
 		_, err := reopened.Wait(ctx)
 		return err

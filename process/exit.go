@@ -8,10 +8,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// ExitError is an error that says how [Main] exits. It may be wrapped, or be the failure of any task.
+// ExitError is an error that determines how [Main] exits. It may be wrapped, or be the failure of any task.
 type ExitError struct {
-	Code int   // the exit code; Unix takes it modulo 256, and Main exits with 1 where that makes a failure 0
-	Err  error // what is printed; nil prints nothing, unless other failures were joined to this one
+	Code int   // the exit code; Unix uses it modulo 256, and Main exits with 1 if that would make a failure 0
+	Err  error // the error to print; nil prints nothing, unless other failures were joined with this one
 }
 
 // Error returns the text of Err, or the code when Err is nil.
@@ -25,7 +25,7 @@ func (e *ExitError) Error() string {
 // Unwrap returns Err.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Exit codes that no error and no signal decides.
+// Exit codes that are not determined by an ExitError.
 const (
 	exitFailed   = 1
 	exitPanicked = 2
@@ -33,7 +33,7 @@ const (
 	exitSignaled = 128 // plus the signal's number
 )
 
-// conclude prints what there is to say about the outcome and returns the exit code.
+// conclude prints the error, if there is one to print, and returns the exit code.
 func (p *process) conclude(err error) int {
 	code, silent := p.exitCode(err)
 	if !silent {
@@ -62,7 +62,7 @@ func (p *process) exitCode(err error) (code int, silent bool) {
 	return exitFailed, false
 }
 
-// isAlone reports whether no other failure was joined to exit on its way up.
+// isAlone reports whether no other failure was joined with exit on its way up.
 func isAlone(exit *ExitError, err error) bool {
 	for err != nil && err != error(exit) {
 		err = errors.Unwrap(err)

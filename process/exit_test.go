@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A circle is an error that wraps itself, by another one.
+// A circle is an error that wraps itself by another error.
 type circle struct{ below error }
 
 func (*circle) Error() string   { return "circle" }
@@ -66,7 +66,7 @@ func TestMainName(t *testing.T) {
 	}
 }
 
-// Those who send a signal to a process and then to its group send it twice.
+// Some programs send a signal to a process and then to its group: the process receives it twice.
 func TestMainTakesADoubledSignalForOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProcess(time.Second)
@@ -74,7 +74,7 @@ func TestMainTakesADoubledSignalForOne(t *testing.T) {
 			p.root = scope.From(ctx)
 			p.watcher.Go(p.watch)
 			for range 3 {
-				p.stops <- syscall.SIGTERM // a second one would end the test's own process
+				p.stops <- syscall.SIGTERM // a second signal would end the test's own process
 				time.Sleep(doubled / 2)
 			}
 			return ctx.Err()

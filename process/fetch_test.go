@@ -13,7 +13,7 @@ import (
 
 var errNotFound = errors.New("not found")
 
-// fetch stands for what waits for a network. A url that ends in missing fails.
+// fetch stands for a network request. A url that ends in missing fails.
 func fetch(ctx context.Context, url string) (string, error) {
 	if err := meanwhile.Sleep(ctx, time.Millisecond); err != nil {
 		return "", fmt.Errorf("fetch %s: %w", url, err)
@@ -24,7 +24,7 @@ func fetch(ctx context.Context, url string) (string, error) {
 	return "page " + url, nil
 }
 
-// untilWaiting returns once the tasks below ctx's wait for what is given, and do not merely start.
+// untilWaiting returns when the tasks below ctx's task wait for the given things in order, and are not just starting.
 func untilWaiting(ctx context.Context, waits ...string) {
 	for i := 0; i < len(waits); {
 		if inspect.Tree(ctx).Tasks[i].Wait.For == waits[i] {

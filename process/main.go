@@ -17,10 +17,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A Config changes how [Main] runs a program. The zero value is the default.
+// A Config configures how [Main] runs a program. The zero value uses the defaults.
 type Config struct {
 	// Grace is how long Main waits after the first signal for the tasks to end. The default is 8 s: less than the 10 s after
-	// which Docker kills, with time left to print what did not end. A second signal exits at once.
+	// which Docker kills the process, with time left to print the tasks that did not end. A second signal exits immediately.
 	Grace time.Duration
 }
 
@@ -28,39 +28,39 @@ type Config struct {
 //
 //	func main() { process.Main(run) }
 //
-// The first INT (ctrl-C) or TERM cancels the scope; the cause is a [*SignalError]. From then on the tasks have the
-// grace of the [Config] to end, those under [meanwhile.Shield] included. When the grace is over, Main prints the trees of what
-// still runs and exits. A second INT or TERM exits at once. The same signal again within a tenth of a second is ignored: some
-// programs that start others, such as timeout(1) and npm, pass on a signal that the program has already received. QUIT prints
-// the trees, and then lets Go print the goroutines and exit as it always does.
+// The first INT (ctrl-C) or TERM cancels the scope; the cause is a [*SignalError]. From then on the tasks have the Grace of
+// the [Config] to end, including those under [meanwhile.Shield]. When it is over, Main prints the trees of the tasks that
+// still run and exits. A second INT or TERM exits immediately. The same signal again within a tenth of a second is ignored:
+// some programs that start others, such as timeout(1) and npm, pass on a signal that the program has already received. QUIT
+// prints the trees, and then lets Go print the goroutines and exit as it always does.
 //
-// HUP, such as from a terminal that is closed, is a first signal as well, unless it is ignored, as under nohup, or an
-// [OnSignal] waits for it. It is never a second one. The same holds for PIPE when the standard output or error has lost its
-// reader, as in "program | head"; any other broken connection is only an error for those who write to it.
+// HUP, such as from a terminal that is closed, also counts as a first signal, unless it is ignored, as under nohup, or an
+// [OnSignal] waits for it. It never counts as a second one. The same holds for PIPE when the standard output or error has
+// lost its reader, as in "program | head"; any other broken connection is only an error for the code that writes to it.
 //
-// These are the signals of Unix. Elsewhere they are os.Interrupt and, on Windows, the closing of the console, which Go reports
-// as TERM.
+// These are the signals of Unix. On other systems they are os.Interrupt and, on Windows, the closing of the console, which
+// Go reports as TERM.
 //
-// When the scope has ended, or the grace is over, Main calls the functions of [AtExit].
+// When the scope has ended, or the grace period is over, Main calls the functions of [AtExit].
 //
 // The exit codes:
 //
-//	0      it succeeded, also after a signal
-//	1      it failed, also by runtime.Goexit; prints a line "program: error"
-//	2      it failed by a panic; prints that with its stack. Also after QUIT
-//	124    it did not end within the grace, as timeout(1) says it; prints the trees
-//	128+n  signal n, as 1 for HUP, 2 for INT, 13 for PIPE and 15 for TERM, cut the work short or came second; prints nothing
-//	other  that of an ExitError in the failure, which comes before 1, 2 and 128+n; prints the failure unless Err is nil
+//	0      success, also after a signal
+//	1      failure, also by runtime.Goexit; prints a line "program: error"
+//	2      failure by a panic; prints the panic with its stack. Also after QUIT
+//	124    the scope did not end within the grace period (timeout(1) uses the same code); prints the trees
+//	128+n  signal n cut the work short or came second: 1 for HUP, 2 for INT, 13 for PIPE, 15 for TERM; prints nothing
+//	other  the code of an ExitError in the failure, which takes precedence over 1, 2 and 128+n; prints the failure unless Err is nil
 //
 // Everything is printed to os.Stderr. For code 0, Main returns. For other codes, it calls os.Exit, which skips the deferred
-// functions of main: put what must be done into fn.
+// functions of main: put cleanup that must be done into fn.
 //
-// The scope has the name of the program, unless the option [meanwhile.Name] gives another; [meanwhile.Timeout], [meanwhile.Observe] and [meanwhile.Retry] mean
-// what they mean for Run. When Main returns, the signals have their previous effect again. Main is for func main; tests call fn
-// with Run. Main panics when it is called while it runs.
+// The scope has the name of the program, unless the option [meanwhile.Name] sets another; [meanwhile.Timeout],
+// [meanwhile.Observe] and [meanwhile.Retry] have the same meaning as for Run. When Main returns, the signals have their
+// previous effect again. Main is for func main; tests call fn with Run. Main panics when it is called while it runs.
 //
-// A panic in a goroutine that was started by a plain go statement ends the process at once, as it does without Main: Go calls
-// no function between such a panic and the exit, so neither the trees are printed nor the functions of AtExit called.
+// A panic in a goroutine that was started by a plain go statement ends the process immediately, as it does without Main: Go
+// calls no function between such a panic and the exit, so neither the trees are printed nor the functions of AtExit called.
 func Main(fn func(ctx context.Context) error, opts ...meanwhile.TaskOption) {
 	Config{}.Main(fn, opts...)
 }
@@ -81,13 +81,13 @@ func (c Config) Main(fn func(ctx context.Context) error, opts ...meanwhile.TaskO
 	}
 }
 
-// mainRuns says whether there is a Main.
+// mainRuns reports whether a Main runs.
 var mainRuns atomic.Bool
 
 const (
 	defaultGrace = 8 * time.Second
-	doubled      = 100 * time.Millisecond  // within so long a signal that comes again is the same one
-	lastTime     = 1800 * time.Millisecond // to print the trees and for the functions of AtExit, when the grace is over
+	doubled      = 100 * time.Millisecond  // the same signal again within this time is ignored
+	lastTime     = 1800 * time.Millisecond // to print the trees and for the functions of AtExit, when the grace period is over
 )
 
 // A process is one call of Main.
@@ -97,14 +97,14 @@ type process struct {
 	root  *scope.Node
 
 	stops, quits chan os.Signal
-	pipes        chan os.Signal // PIPE, of whichever connection
+	pipes        chan os.Signal // PIPE, from any connection
 	ended        chan struct{}  // closed when the scope has ended
 	over         chan struct{}  // closed when Main is about to return or exit
 	leaving      sync.Once
 	watching     sync.Once
 	watcher      sync.WaitGroup
-	stopped      *SignalError // by the first signal; the watcher's until it has ended, like first
-	first        time.Time    // when that came
+	stopped      *SignalError // the first signal; until the watcher has ended, only it uses stopped and first
+	first        time.Time    // when the first signal arrived
 }
 
 func newProcess(grace time.Duration) *process {
@@ -122,7 +122,7 @@ func programName() string {
 	return strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 }
 
-// run is Run under the signals.
+// run calls Run and handles the signals.
 func (p *process) run(fn func(context.Context) error, opts []meanwhile.TaskOption) error {
 	signal.Notify(p.stops, stopSignals()...)
 	notifyQuit(p.quits)
@@ -135,7 +135,7 @@ func (p *process) run(fn func(context.Context) error, opts []meanwhile.TaskOptio
 		}
 	}()
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		// Not before: only now is the root there to be canceled. A signal that came first is in the channel.
+		// Not before: only now does the root exist, to be canceled. A signal that arrived earlier is in the channel.
 		p.watching.Do(func() {
 			p.root = scope.RootOf(ctx)
 			p.name = p.root.Label()
@@ -149,8 +149,8 @@ func (p *process) run(fn func(context.Context) error, opts []meanwhile.TaskOptio
 	return err
 }
 
-// exitAfterGoexit exits when fn has ended the goroutine of main, after which the process would stay and do nothing. A
-// panic of fn is an error of Run, so that only Goexit comes here.
+// exitAfterGoexit exits when fn has ended the goroutine of main; otherwise the process would stay and do nothing. A panic of
+// fn is an error of Run, so only Goexit leads here.
 func (p *process) exitAfterGoexit() {
 	close(p.ended)
 	p.leave(nil)
@@ -158,7 +158,7 @@ func (p *process) exitAfterGoexit() {
 	os.Exit(p.conclude(meanwhile.ErrGoexit))
 }
 
-// leave calls the functions of AtExit, once, and prints their errors when what is printed before them is.
+// leave calls the functions of AtExit, once, and prints their errors after the output that printed waits for.
 func (p *process) leave(printed <-chan struct{}) {
 	p.leaving.Do(func() {
 		errs := callAtExit()
@@ -171,12 +171,12 @@ func (p *process) leave(printed <-chan struct{}) {
 	})
 }
 
-// print prints a line, or more.
+// print prints one or more lines.
 func (p *process) print(text string) {
 	fmt.Fprintf(os.Stderr, "%s: %s\n", p.name, strings.TrimSuffix(text, "\n"))
 }
 
-// unwatch gives the signals back. When the grace is over it does not return: the watcher exits.
+// unwatch restores the effect of the signals. When the grace period is over it does not return: the watcher exits.
 func (p *process) unwatch() {
 	signal.Stop(p.stops)
 	signal.Stop(p.quits)
@@ -185,7 +185,7 @@ func (p *process) unwatch() {
 	p.watcher.Wait()
 }
 
-// watch does what the signals ask for until Main is about to end.
+// watch handles the signals until Main is about to end.
 func (p *process) watch() {
 	var grace <-chan time.Time
 	ended := p.ended
@@ -217,14 +217,14 @@ func (p *process) watch() {
 			p.show(fmt.Sprintf("%s: not ended within %v after signal %v; what still runs:\n", p.name, p.grace, p.stopped.Signal))
 			os.Exit(exitTimedOut)
 		case <-ended:
-			grace, ended = nil, nil // only the functions of AtExit run, which have a bound of their own
+			grace, ended = nil, nil // only the functions of AtExit run, which have a limit of their own
 		case <-p.over:
 			return
 		}
 	}
 }
 
-// stopAgain exits at the second signal, unless it is the first one that came twice, or only says that the terminal is gone.
+// stopAgain exits at the second signal, unless it is the first one repeated, or only reports that the terminal was closed.
 func (p *process) stopAgain(sig os.Signal) {
 	if isHangup(sig) {
 		return
@@ -234,9 +234,8 @@ func (p *process) stopAgain(sig os.Signal) {
 	}
 }
 
-// show prints the trees of the process below a title, and meanwhile calls the functions of AtExit. Neither a pipe that
-// nobody reads, nor a look at the goroutines that takes too long, nor what does not return can keep the process from its
-// exit.
+// show prints the trees of the process below a title, and in the meantime calls the functions of AtExit. Neither a pipe that
+// is not read, nor a snapshot that takes too long, nor a function that does not return can keep the process from exiting.
 func (p *process) show(title string) {
 	shown, left := make(chan struct{}), make(chan struct{})
 	go func() {

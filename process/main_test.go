@@ -25,8 +25,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// The programs that the tests run, each in a process of its own. On standard output they say "ready" when it is time for
-// a signal, and "deferred" when main returns.
+// programs are the programs that the tests run, each in a process of its own. On standard output they print "ready" when
+// they are ready for a signal, and "deferred" when main returns.
 var programs = map[string]func(){
 	"succeeds": func() { Main(func(context.Context) error { return nil }) },
 	"fails":    func() { Main(func(context.Context) error { return errors.New("no config") }) },
@@ -109,7 +109,7 @@ var programs = map[string]func(){
 			<-ctx.Done()
 			fmt.Println("stopping")
 			<-hangups
-			<-time.After(50 * time.Millisecond) // Main could exit
+			<-time.After(50 * time.Millisecond) // time in which Main could exit
 			fmt.Println("stopped")
 			return nil
 		})
@@ -315,7 +315,7 @@ var programs = map[string]func(){
 	},
 }
 
-// atExit registers a function that says its name and returns err.
+// atExit registers a function that prints its name and returns err.
 func atExit(name string, err error) (cancel func()) {
 	return AtExit(func(ctx context.Context) error {
 		if _, ok := ctx.Deadline(); !ok || ctx.Err() != nil {
@@ -361,7 +361,7 @@ func startChild(t *testing.T, program string, stderr *os.File) *child {
 	}
 	c := &child{t: t, cmd: exec.Command(self)}
 	c.cmd.Args[0] = "some/where/service.exe"
-	// With the race detector a process would take a second for its exit.
+	// With the race detector, a process would otherwise take a second to exit.
 	c.cmd.Env = append(os.Environ(), "MEANWHILE_TEST_PROGRAM="+program, "GORACE=atexit_sleep_ms=0")
 	c.cmd.Stderr = &c.stderr
 	if stderr != nil {
@@ -402,7 +402,7 @@ func (c *child) signal(sig os.Signal) {
 	}
 }
 
-// end waits for the end of the process and compares its outcome. Its standard error must be matched as a whole.
+// end waits for the end of the process and compares its outcome. stderr must match its whole standard error.
 func (c *child) end(code int, stdout, stderr string) {
 	c.t.Helper()
 	out, _ := io.ReadAll(c.stdout)
@@ -424,7 +424,7 @@ func TestMainExits(t *testing.T) {
 		program string
 		code    int
 		stdout  string // all of it
-		stderr  string // an expression for all of it
+		stderr  string // a regular expression for all of it
 	}{
 		{program: "succeeds", stdout: "deferred\n"},
 		{program: "fails", code: 1, stderr: "service: no config\n"},
@@ -468,7 +468,7 @@ func TestMainStopsAtASignal(t *testing.T) {
 		program string
 		signal  syscall.Signal
 		code    int
-		stdout  string // all of it behind "ready"
+		stdout  string // all of it after "ready"
 		stderr  string
 	}{
 		{program: "obeys", signal: syscall.SIGINT, code: 130},
@@ -489,7 +489,7 @@ func TestMainStopsAtASignal(t *testing.T) {
 			program: "tidies up and is stuck", signal: syscall.SIGTERM, code: 124, stdout: "exit\n",
 			stderr: "service: not ended within 1ms after signal terminated; what still runs:\nservice .*\nservice: at exit: disk full\n",
 		},
-		// The first signal comes late, and changes nothing any more.
+		// The first signal comes late, and has no effect any more.
 		{program: "tidies up for long", signal: syscall.SIGTERM, stdout: "deferred\n", stderr: "service: at exit: .* has not returned within 1.5s\n"},
 		{program: "is stuck", signal: syscall.SIGINT, code: 124, stderr: "service: not ended within 1ms after signal interrupt; what still runs:\n" +
 			`service \(.*\n.* ignores \(canceled\).* receive.*main_test.go:\d+.*\n`},
@@ -508,7 +508,7 @@ func TestMainStopsAtASignal(t *testing.T) {
 	}
 }
 
-// A program whose reader has gone calls its functions of AtExit, and ends as Go would have ended it.
+// A program whose output has lost its reader calls its functions of AtExit, and ends as it would without Main.
 func TestMainStopsAtABrokenPipe(t *testing.T) {
 	t.Parallel()
 	c := startChild(t, "writes for ever", nil)
@@ -522,7 +522,7 @@ func TestMainStopsAtABrokenPipe(t *testing.T) {
 	}
 }
 
-// A hangup is never the second signal: it also comes when a terminal is closed after ctrl-C.
+// A hangup never counts as the second signal: it is also sent when a terminal is closed after ctrl-C.
 func TestMainGoesOnStoppingAtAHangup(t *testing.T) {
 	t.Parallel()
 	c := startChild(t, "says how it stops", nil)
@@ -540,7 +540,7 @@ func TestMainExitsAtTheSecondSignal(t *testing.T) {
 		c.await("ready")
 		c.signal(syscall.SIGINT)
 		c.await("stopping")
-		// An impatient user: the first of these may come so soon that it counts as the signal before.
+		// An impatient user: the first of these signals may come so soon that it counts as a repetition of the previous one.
 		again := time.NewTicker(10 * time.Millisecond)
 		ended := make(chan struct{})
 		go func() {
@@ -567,7 +567,7 @@ func TestMainAtQuit(t *testing.T) {
 	c.end(2, "", "service.*\nSIGQUIT: quit\n.*goroutine 1 .*")
 }
 
-// Nobody reads what the process prints, and the pipe is full.
+// The pipe that the process prints to is full and is not read.
 func TestMainExitsWhenItCannotPrint(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -588,12 +588,12 @@ func TestMainExitsWhenItCannotPrint(t *testing.T) {
 	c.end(124, "", "")
 }
 
-// When Main has returned, or the task of OnSignal has ended, a signal does what it does without them.
+// When Main has returned, or the task of OnSignal has ended, a signal has its usual effect again.
 func TestSignalsAreGivenBack(t *testing.T) {
 	tests := []struct {
 		program string
 		signal  syscall.Signal
-		before  int // so many times it is taken
+		before  int // how many signals are received before
 	}{
 		{"stays", syscall.SIGINT, 0},
 		{"stays", syscall.SIGTERM, 0},
@@ -618,7 +618,7 @@ func TestSignalsAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestSignalsThatAreIgnored has a shell start the test above as nohup(1) would: with signals that are ignored.
+// TestSignalsThatAreIgnored starts the test above from a shell with ignored signals, as nohup(1) would.
 func TestSignalsThatAreIgnored(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), testenv.Program(t, "sh"), "-c", `trap "" HUP INT && exec "$0" "$@"`, os.Args[0], "-test.run=^TestSignalsAreGivenBack$")

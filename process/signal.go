@@ -20,7 +20,7 @@ type SignalError struct{ Signal os.Signal }
 // Error names the signal.
 func (e *SignalError) Error() string { return "stopped by signal " + e.Signal.String() }
 
-// explains reports whether err tells of nothing but the cancellation by the signal.
+// explains reports whether err consists only of the cancellation by the signal.
 func (e *SignalError) explains(err error) bool {
 	explained := true
 	complete := scope.WalkErrors(err, func(err error, leaf bool) bool {
@@ -37,14 +37,15 @@ func (e *SignalError) explains(err error) bool {
 // returns [meanwhile.Stop]; any other error of fn is the failure of the task. The calls do not overlap: of the signals that
 // arrive during a call, the first of each kind is kept. Once OnSignal has returned, the signals no longer have their usual
 // effect, such as ending the process; when the task ends, they have it again. Other tasks and [Main] may wait for the same
-// signals: each gets all of them.
+// signals: each receives all of them.
 //
-// The task's name says what it waits for, such as "on hangup". OnSignal panics without signals, with a nil fn, and where
-// [meanwhile.Go] does.
+// The task's name describes what it waits for, such as "on hangup". OnSignal panics without signals, with a nil fn, and
+// where [meanwhile.Go] does.
 //
 // A task of OnSignal can be in a bubble of testing/synctest, but no signal can reach it: one that arrives ends the process,
 // because the runtime lets nothing outside of a bubble use the bubble's channels. Also, the first use of package os/signal
-// starts a goroutine, with which a bubble deadlocks: call signal.Notify in TestMain, so that this goroutine is not in a bubble.
+// starts a goroutine, with which a bubble deadlocks: call signal.Notify in TestMain, so that this goroutine is not in a
+// bubble.
 func OnSignal(ctx context.Context, fn func(ctx context.Context, sig os.Signal) error, sigs ...os.Signal) *meanwhile.Task[struct{}] {
 	if len(sigs) == 0 {
 		panic("meanwhile: OnSignal without signals: name those to wait for, such as syscall.SIGHUP")
@@ -78,11 +79,11 @@ func OnSignal(ctx context.Context, fn func(ctx context.Context, sig os.Signal) e
 	return t
 }
 
-// A signalQueue keeps one signal of each kind: a channel with room for one belongs to each.
+// A signalQueue keeps one signal of each kind: each kind has a channel with a buffer of one.
 type signalQueue struct {
 	name  string
 	kinds []chan os.Signal
-	sigs  []os.Signal          // of each kind
+	sigs  []os.Signal          // the signal of each kind
 	cases []reflect.SelectCase // the end of the ctx, then the kinds
 }
 
@@ -105,7 +106,7 @@ func newSignalQueue(sigs []os.Signal) *signalQueue {
 	return q
 }
 
-// next waits for a signal. The tree knows a task that waits for one by this name.
+// next waits for a signal. A snapshot recognizes the wait by the name of this function.
 //
 //go:noinline
 func (q *signalQueue) next(ctx context.Context) (os.Signal, error) {
@@ -125,8 +126,8 @@ func (q *signalQueue) close() {
 	q.kinds = nil
 }
 
-// signalWaiters counts the tasks of OnSignal by their signals. Main ends the process by some signals only if no task waits for
-// them.
+// signalWaiters counts the tasks of OnSignal by their signals. For some signals, Main ends the process only if no task waits
+// for them.
 var signalWaiters signalCount
 
 type signalCount struct {

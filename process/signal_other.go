@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// stopSignals are those by which an operator, or the system, asks a process to end. On Windows the second is how Go tells
-// that the console is closed, the user logs off or the system shuts down.
+// stopSignals returns the signals by which an operator, or the system, asks a process to end. On Windows Go reports by the
+// second one that the console is closed, the user logs off or the system shuts down.
 func stopSignals() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }
 
 // isHangup reports false: there is no such signal.
@@ -19,7 +19,7 @@ func notifyPipe(chan<- os.Signal) {}
 
 func outputIsBroken() bool { return false }
 
-// signalNumber is the number that the signal has on Unix.
+// signalNumber returns the number that the signal has on Unix.
 func signalNumber(sig os.Signal) int {
 	if sig == os.Interrupt {
 		return 2

@@ -20,7 +20,8 @@ import (
 	. "github.com/meanwhile-go/meanwhile/process"
 )
 
-// send sends signals to the test's own process, one after the other, and returns when those who asked for them have them.
+// send sends signals to the test's own process, one after the other, and returns when all channels registered for them have
+// received them.
 func send(t *testing.T, sigs ...syscall.Signal) {
 	t.Helper()
 	for _, sig := range sigs {
@@ -30,7 +31,7 @@ func send(t *testing.T, sigs ...syscall.Signal) {
 			t.Fatal(err)
 		}
 		<-came
-		signal.Notify(came, sig) // waits until package signal is through with it
+		signal.Notify(came, sig) // waits until package signal has delivered it
 		signal.Stop(came)
 	}
 }
@@ -48,7 +49,7 @@ func TestOnSignalCallsForEach(t *testing.T) {
 				t.Errorf("called with %v, want %v", got, sig)
 			}
 		}
-		return nil // it is a background task
+		return nil // the background task is canceled then
 	})
 	if err != nil {
 		t.Error(err)
@@ -87,7 +88,7 @@ func TestOnSignalKeepsOneOfEachKind(t *testing.T) {
 		t.Errorf("called with %v, want %v", got, want)
 	}
 	if g.most != 1 {
-		t.Errorf("%d calls at once", g.most)
+		t.Errorf("%d calls ran concurrently", g.most)
 	}
 }
 
@@ -183,7 +184,7 @@ func TestOnSignalInTheTree(t *testing.T) {
 	})
 }
 
-// What is called late, or never in a test, is checked at once.
+// A function that is called late, or never in a test, is checked immediately.
 func TestNilFunctionsPanic(t *testing.T) {
 	for want, f := range map[string]func(){
 		"meanwhile: OnSignal with a nil function: give the one to call for each signal": func() { OnSignal(t.Context(), nil, syscall.SIGUSR1) },

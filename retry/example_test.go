@@ -31,7 +31,7 @@ func ExamplePolicy() {
 	// fetch /missing: not found after 1 attempt
 }
 
-// The function that knows the answer says whether another attempt makes sense.
+// The function that knows the reason of a failure marks whether another attempt makes sense.
 func ExamplePermanent() {
 	attempts := 0
 	login := func(ctx context.Context) error {
@@ -44,7 +44,7 @@ func ExamplePermanent() {
 	// wrong password after 1 attempt
 }
 
-// The server says when to come again, and the next attempt waits for so long.
+// The server returns the time after which to retry, and the next attempt waits for that long.
 func ExampleAfter() {
 	attempts := 0
 	call := func(ctx context.Context) error {

@@ -3,8 +3,8 @@ package retry
 import "time"
 
 // Permanent marks an error as one that another attempt will not change: the function is not called again, and a job is
-// discarded. It returns nil for nil. The mark holds through wrapping. An error of another package has the same effect when it
-// has a method Permanent() bool that returns true.
+// discarded. It returns nil for nil. The mark is kept when the error is wrapped. An error of another package has the same
+// effect when it has a method Permanent() bool that returns true.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -20,9 +20,9 @@ func (e *permanentError) Unwrap() error { return e.err }
 
 func (*permanentError) Permanent() bool { return true }
 
-// After gives an error the delay after which another attempt makes sense, such as that of an HTTP Retry-After header: the next
-// attempt then begins after d, up to the policy's MaxAfter, instead of after the policy's own wait. It returns nil for nil. An
-// error of another package has the same effect when it has a method RetryAfter() time.Duration.
+// After adds to an error the delay after which another attempt makes sense, such as that of an HTTP Retry-After header: the
+// next attempt then starts after d, up to the policy's MaxAfter, instead of after the policy's own wait. It returns nil for
+// nil. An error of another package has the same effect when it has a method RetryAfter() time.Duration.
 func After(err error, d time.Duration) error {
 	if err == nil {
 		return nil
@@ -41,9 +41,9 @@ func (e *delayedError) Unwrap() error { return e.err }
 
 func (e *delayedError) RetryAfter() time.Duration { return e.delay }
 
-// Overloaded marks an error as a server's answer that it is overloaded, such as HTTP 429 or 503, for meanwhile.AdaptiveLimit.
-// It returns nil for nil. The mark holds through wrapping. An error of another package has the same effect when it has a method
-// Overloaded() bool that returns true.
+// Overloaded marks an error as the response of an overloaded server, such as HTTP 429 or 503, for meanwhile.AdaptiveLimit.
+// It returns nil for nil. The mark is kept when the error is wrapped. An error of another package has the same effect when
+// it has a method Overloaded() bool that returns true.
 func Overloaded(err error) error {
 	if err == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// A mark leaves the error what it was, and is found through what wraps it.
+// A mark does not change the text of the error or what it wraps, and is found through further wrapping.
 func TestMarks(t *testing.T) {
 	tests := map[string]struct {
 		mark  func(error) error
@@ -39,7 +39,7 @@ func TestMarks(t *testing.T) {
 				t.Errorf("the error is now %v", err)
 			}
 			if test.found(io.ErrUnexpectedEOF) {
-				t.Error("the mark is found where there is none")
+				t.Error("the mark is found in an unmarked error")
 			}
 			if !test.found(err) || !test.found(fmt.Errorf("call: %w", err)) {
 				t.Error("the mark is not found")

@@ -7,9 +7,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// Attrs returns the attributes of the task that ctx belongs to: those that [meanwhile.Attrs] gave to the tasks above it, from
-// the root of the tree on, and its own. It is empty when ctx carries no task. It costs a few nanoseconds, and tasks with
-// the same attributes share a slice: do not modify it.
+// Attrs returns the attributes of the task that ctx belongs to: those of the option [meanwhile.Attrs] of the tasks above it,
+// from the root of the tree on, and its own. It is empty when ctx carries no task. It costs a few nanoseconds, and tasks
+// with the same attributes share a slice: do not modify it.
 func Attrs(ctx context.Context) []slog.Attr {
 	n := scope.From(ctx)
 	if n == nil {

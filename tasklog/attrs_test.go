@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/tasklog"
 )
 
-// attrsOf are the attributes of ctx's task, as text.
+// attrsOf returns the attributes of ctx's task, as text.
 func attrsOf(ctx context.Context) string {
 	var all []string
 	for _, a := range tasklog.Attrs(ctx) {
@@ -79,7 +79,7 @@ func TestAppendPath(t *testing.T) {
 	if got := string(tasklog.AppendPath(outside, []byte("x"))); got != "x" {
 		t.Errorf("got %q outside of tasks", got)
 	}
-	name := strings.Repeat("a", 200) // more than there is room for at first
+	name := strings.Repeat("a", 200) // longer than the initial capacity
 	_ = Run(outside, func(ctx context.Context) error {
 		return Each(ctx, count(1), func(ctx context.Context, _ int) error {
 			return Run(ctx, func(ctx context.Context) error {
@@ -99,7 +99,7 @@ func TestAppendPath(t *testing.T) {
 	}, Name(name))
 }
 
-// What a log handler asks for with each record costs no memory.
+// The functions that a log handler calls for each record allocate no memory.
 func TestWhatHandlersAskForAllocatesNothing(t *testing.T) {
 	_ = Run(t.Context(), func(ctx context.Context) error {
 		_, err := Go(ctx, func(ctx context.Context) error {

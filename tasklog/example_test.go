@@ -35,7 +35,7 @@ func ExampleHandler() {
 	// level=INFO msg=ended err=<nil>
 }
 
-// A handler of your own asks for the attributes of the task when it writes a record.
+// A handler of your own reads the attributes of the task when it writes a record.
 func ExampleAttrs() {
 	_ = meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		return meanwhile.Run(ctx, func(ctx context.Context) error {

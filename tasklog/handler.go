@@ -7,21 +7,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// Handler returns a handler that passes records on to h and adds to each that was logged with the ctx of a task, or
-// with one derived from it, the attribute "task": the path of the task. The attribute stays outside of the groups that
-// the logger is in. Other records are passed on unchanged.
+// Handler returns a handler that passes records on to h and adds to each record that was logged with the ctx of a task, or
+// with one derived from it, the path of the task, as the attribute "task", and the task's attributes ([Attrs]). They stay
+// outside of the groups that the logger is in. Other records are passed on unchanged.
 //
 //	slog.SetDefault(slog.New(tasklog.Handler(slog.NewJSONHandler(os.Stderr, nil))))
 //	…
 //	slog.InfoContext(ctx, "index written")
 //
-// The cost is that of building the path. A record of a logger with groups costs more: the groups, and the attributes in them,
-// are passed to h again for each record.
+// The cost is that of building the path. A record of a logger with groups costs more: the groups, and the attributes in
+// them, are passed to h again for each record.
 func Handler(h slog.Handler) slog.Handler { return &logHandler{top: h, h: h} }
 
 type logHandler struct {
-	top   slog.Handler                    // as it was before the first group
-	inner func(slog.Handler) slog.Handler // puts the groups, and the attributes in them, on a handler; nil for no group
+	top   slog.Handler                    // the handler before the first group
+	inner func(slog.Handler) slog.Handler // adds the groups, and the attributes in them, to a handler; nil without a group
 	h     slog.Handler                    // top with inner
 }
 
@@ -62,7 +62,7 @@ func (l *logHandler) WithGroup(name string) slog.Handler {
 	return l.nest(func(h slog.Handler) slog.Handler { return h.WithGroup(name) })
 }
 
-// nest adds a group, or attributes in one.
+// nest adds a group, or attributes in a group.
 func (l *logHandler) nest(add func(slog.Handler) slog.Handler) slog.Handler {
 	outer := l.inner
 	inner := add

@@ -123,7 +123,7 @@ func TestLogHandlerAddsTheTask(t *testing.T) {
 	}
 }
 
-// Others may hold on to the record that the handler got.
+// Other code may keep the record that the handler received.
 func TestLogHandlerLeavesTheRecordAlone(t *testing.T) {
 	_ = Run(t.Context(), func(ctx context.Context) error {
 		var out bytes.Buffer
@@ -132,7 +132,7 @@ func TestLogHandlerLeavesTheRecordAlone(t *testing.T) {
 		for i := range attrs {
 			attrs[i] = slog.Int(strconv.Itoa(i), i)
 		}
-		r.AddAttrs(attrs...) // leaves room for one more
+		r.AddAttrs(attrs...) // leaves capacity for one more
 		before := r
 		for range 2 {
 			if err := tasklog.Handler(bare(&out)).Handle(ctx, r); err != nil {
@@ -165,9 +165,9 @@ func TestLogHandlerAllocates(t *testing.T) {
 		if got := testing.AllocsPerRun(100, func() { _ = h.Handle(t.Context(), r) }); got != 0 {
 			t.Errorf("%v allocations for a record without a task, want none", got)
 		}
-		// The path, and the list of its parts.
+		// The allocations are for the path, and the list of its parts.
 		if got := testing.AllocsPerRun(100, func() { _ = h.Handle(ctx, r) }); got > 2 {
-			t.Errorf("%v allocations for a record of a task, want no more than the path takes", got)
+			t.Errorf("%v allocations for a record of a task, want no more than for the path", got)
 		}
 		return nil
 	}, Name("index"))
@@ -176,6 +176,6 @@ func TestLogHandlerAllocates(t *testing.T) {
 func TestLogHandlerWithNothing(t *testing.T) {
 	h := tasklog.Handler(noHandler{})
 	if h.WithGroup("") != h || h.WithAttrs(nil) != h {
-		t.Error("a group without a name, or no attributes, made another handler")
+		t.Error("a group without a name, or no attributes, returned another handler")
 	}
 }

@@ -4,7 +4,7 @@ import . "github.com/meanwhile-go/meanwhile"
 
 type contextKey struct{}
 
-// count is a source of the numbers below n.
+// count returns a source of the numbers below n.
 func count(n int) Stream[int] {
 	return From(func(yield func(int) bool) {
 		for i := range n {

@@ -1,5 +1,5 @@
-// Adaptive shows an adaptive concurrency limit. It calls a server whose capacity changes: 40 calls at once, then 10, then 40
-// again. Calls beyond that wait in a queue, and beyond twice the capacity the server returns 503. The client knows none of
+// Adaptive shows an adaptive concurrency limit. It calls a server whose capacity changes: 40 concurrent calls, then 10, then
+// 40 again. Calls beyond that wait in a queue, and beyond twice the capacity the server returns 503. The client knows none of
 // this. It has an AdaptiveLimit between 1 and 200, and reports each 503 to it with retry.Overloaded.
 //
 // Every 150 ms it prints a line with the server's capacity (|) and the client's limit, the length of the bar:
@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	work   = 20 * time.Millisecond // what a call takes when it need not queue
+	work   = 20 * time.Millisecond // the duration of a call that does not have to queue
 	phase  = 1500 * time.Millisecond
 	sample = 150 * time.Millisecond
 )
@@ -96,11 +96,11 @@ func row(since time.Duration, capacity, limit int) string {
 	return fmt.Sprintf("%4d %9d %5d %s", since.Round(10*time.Millisecond).Milliseconds(), capacity, limit, bar)
 }
 
-// server is one that has too little of something: it works on so many calls at once, and the others queue.
+// server has a limited capacity: it works on a limited number of calls concurrently, and further calls queue.
 type server struct {
 	url    string
 	start  time.Time
-	budget *meanwhile.Semaphore // of the largest capacity; what is not there now is taken by the server itself
+	budget *meanwhile.Semaphore // of the largest capacity; the server itself acquires what is not available now
 	calls  atomic.Int64
 }
 
@@ -143,13 +143,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.budget.Acquire(r.Context(), 1) != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	defer s.budget.Release(1)
 	_ = meanwhile.Sleep(r.Context(), work)
 }
 
-// call is what the client does for each item.
+// call is the function that the client runs for each item.
 func (s *server) call(ctx context.Context, _ int) (struct{}, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {

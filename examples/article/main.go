@@ -1,5 +1,5 @@
-// Article runs calls concurrently and joins their results: a title, which takes 2 s to write, and five paragraphs of 1 s each.
-// First in sequence, then concurrently, with the same two functions.
+// Article runs calls concurrently and joins their results: a title, which takes 2 s to write, and five paragraphs of 1 s
+// each. It writes the article first sequentially, then concurrently, with the same two functions.
 //
 // It prints how long both took, 7 s and 2 s, and that the articles are equal:
 //
@@ -38,7 +38,7 @@ func main() {
 	fmt.Println("the same article:", first == second)
 }
 
-// title and paragraph know nothing of tasks.
+// title and paragraph do not depend on tasks.
 
 func title(ctx context.Context) (string, error) {
 	err := wait(ctx, 2*time.Second)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// oldDriver stands for a function that knows no ctx: it waits for half a second and keeps a thread for itself. It is not
-// in the kernel, so that neither the tree nor a Watch can tell that it holds one.
+// oldDriver stands for a function that accepts no ctx: it waits for half a second and keeps a thread for itself. It is not in
+// the kernel, so that neither the tree nor a Watch can detect that it holds one.
 func oldDriver() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

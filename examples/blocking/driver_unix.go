@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// answers is a pipe on which each call gets its answer, one byte.
+// answers is a pipe on which each call receives its answer, one byte.
 var answers = sync.OnceValues(func() (fds [2]int, err error) {
 	if err := syscall.Pipe(fds[:]); err != nil {
 		return fds, fmt.Errorf("make a pipe: %w", err)
@@ -18,7 +18,7 @@ var answers = sync.OnceValues(func() (fds [2]int, err error) {
 	return fds, nil
 })
 
-// oldDriver stands for a function that knows no ctx: it waits in the kernel for half a second, holding a thread.
+// oldDriver stands for a function that accepts no ctx: it waits in the kernel for half a second, holding a thread.
 func oldDriver() error {
 	pipe, err := answers()
 	if err != nil {

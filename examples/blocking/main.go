@@ -1,21 +1,21 @@
-// Blocking bounds calls that block a thread. It makes 1,000 calls that take 500 ms each, in three ways, and prints the most
-// threads that the process had.
+// Blocking limits calls that block a thread. It makes 1,000 calls that take 500 ms each, in three ways, and prints the
+// highest number of threads that the process had.
 //
-// A function that uses its ctx, such as Sleep or a network call, waits as a goroutine: 1,000 of them need no thread. A blocking
-// system call, such as one by a C library or to a file on a slow disk, holds a thread: 1,000 calls at once take 1,000 threads,
-// which the process keeps until it ends. With Blocking 100 of them run at once: that takes ten rounds, and 100 threads.
+// A function that uses its ctx, such as Sleep or a network call, waits as a goroutine: 1,000 of them need no thread. A
+// blocking system call, such as one by a C library or to a file on a slow disk, holds a thread: 1,000 concurrent calls need
+// 1,000 threads, which the process keeps until it ends. With Blocking 100 run at a time: ten rounds, and 100 threads.
 //
 //	1,000 calls of 500 ms             time    threads
 //	tasks with Sleep                  0.51 s        4
 //	tasks that hold a thread          0.70 s     1004
 //	tasks with Blocking               5.04 s      104
 //
-// Each way runs in its own process, with a Watch, which reports on standard error what the second way does:
+// Each way runs in its own process, with a Watch, which reports on standard error the threads that the second way holds:
 //
 //	WARN many threads are held by system calls or C count=653 places="reports/report 0: system call read, driver_unix.go:29, and 651 more there"
 //
-// Then a call is canceled, in the first and in the third way. A call that holds a thread cannot be interrupted: Blocking returns
-// without waiting for it. The tree shows the call below its task, and as abandoned when the task has ended:
+// Then a call is canceled, in the first and in the third way. A call that holds a thread cannot be interrupted: Blocking
+// returns without waiting for it. The tree shows the call below its task, and as abandoned when the task has ended:
 //
 //	canceled after 100 ms             returned after
 //	Sleep                             100 ms
@@ -48,7 +48,7 @@ const (
 	pause = 500 * time.Millisecond
 )
 
-// variants are how a task waits for half a second. The name is the argument of the process that does so.
+// variants are the ways in which a task waits for half a second. The name is the argument of the process that does so.
 var variants = []struct {
 	name, title string
 	wait        func(ctx context.Context) error
@@ -58,10 +58,10 @@ var variants = []struct {
 	{"blocking", "tasks with Blocking", withBlocking},
 }
 
-// sleep waits in a way that a cancellation ends.
+// sleep waits, and returns early when ctx is canceled.
 func sleep(ctx context.Context) error { return meanwhile.Sleep(ctx, pause) }
 
-// withBlocking waits in a way that nothing ends, but returns when ctx is canceled.
+// withBlocking calls a function that cannot be interrupted, but returns when ctx is canceled.
 func withBlocking(ctx context.Context) error {
 	_, err := meanwhile.Blocking(ctx, func() (struct{}, error) {
 		return struct{}{}, oldDriver()
@@ -88,7 +88,7 @@ func main() {
 	fmt.Printf("the tree afterwards:\n%s", trees())
 }
 
-// trees is what runs now.
+// trees returns the running trees as text.
 func trees() string {
 	var text strings.Builder
 	for _, tree := range inspect.Trees() {
@@ -97,7 +97,7 @@ func trees() string {
 	return text.String()
 }
 
-// runSelf runs one way in a process of its own: threads that were made once do not go away again.
+// runSelf runs one way in a process of its own: a process keeps the threads that it has once started.
 func runSelf(name string) {
 	self, err := os.Executable()
 	if err != nil {
@@ -110,8 +110,8 @@ func runSelf(name string) {
 	}
 }
 
-// measure runs 1,000 tasks in the way with the name, and prints what that took. The number is known and small, so a scope
-// does; for an unknown number use Each.
+// measure runs 1,000 tasks in the way with the given name, and prints their time and threads. The number of tasks is known
+// and small, so a scope is enough; for an unknown number use Each.
 func measure(name string) {
 	for _, variant := range variants {
 		if variant.name != name {
@@ -136,14 +136,14 @@ func measure(name string) {
 	}
 }
 
-// threads is how many threads the process has.
+// threads returns the number of threads of the process.
 func threads() int {
 	sample := []metrics.Sample{{Name: "/sched/threads/total:threads"}}
 	metrics.Read(sample)
 	return int(sample[0].Value.Uint64())
 }
 
-// returned says after what time fn returns when it is canceled after 100 ms.
+// returned returns the time after which fn returns when it is canceled after 100 ms.
 func returned(fn func(context.Context) error) time.Duration {
 	start := time.Now()
 	err := meanwhile.Run(context.Background(), fn, meanwhile.Timeout(100*time.Millisecond), meanwhile.Name("report"))

@@ -1,7 +1,7 @@
-// Calls shows a concurrency limit and a rate limit. It makes the same 20 calls to an API, with a latency of 50 ms, in four ways:
-// one by one, all at once, at most five at once, and at a rate of 40 per second.
+// Calls shows a concurrency limit and a rate limit. It makes the same 20 calls to an API, with a latency of 50 ms, in four
+// ways: one by one, all concurrently, at most five concurrently, and at a rate of 40 per second.
 //
-// It prints how long each way took, and the most calls that the server had at once:
+// It prints how long each way took, and the highest number of concurrent calls at the server:
 //
 //	                             time     at once
 //	one by one                   1.01 s         1
@@ -82,7 +82,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// get is all that the ways have in common, and it does not know which of them calls it.
+// get is common to all ways, and does not depend on how it is called.
 func get(ctx context.Context, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -100,7 +100,7 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(body), err
 }
 
-// server is an API that answers after a while and counts the calls it has at once.
+// server is an API that responds after a while and counts its concurrent calls.
 type server struct {
 	address string
 
@@ -108,7 +108,7 @@ type server struct {
 	now, most int
 }
 
-// serve answers until ctx's scope ends.
+// serve serves until ctx's scope ends.
 func serve(ctx context.Context) (*server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -137,12 +137,12 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.now--
 	}()
 	if meanwhile.Sleep(r.Context(), latency) != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	fmt.Fprintf(w, "hello from %s", r.URL.Path)
 }
 
-// measure prints a line about one way to make the calls.
+// measure runs one way to make the calls and prints a line about it.
 func (s *server) measure(what string, fn func() ([]string, error)) error {
 	s.mu.Lock()
 	s.most = 0

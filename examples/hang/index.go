@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// index makes pages of 1,000 articles, four at once, and hands each to a search that does not take them.
+// index makes pages of 1,000 articles, four concurrently, and sends each to a search that does not receive them.
 func index(ctx context.Context) error {
 	search := make(chan string)
 	articles := func(yield func(int, error) bool) {

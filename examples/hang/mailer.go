@@ -7,9 +7,9 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// mailer has a letter printed, then changes its mind. The printer does not listen.
+// mailer has a letter printed, then cancels the printer. The printer ignores its cancellation.
 func mailer(ctx context.Context) error {
-	paper := make(chan string) // there is none
+	paper := make(chan string) // no goroutine receives from it
 	printer := meanwhile.Go(ctx, func(context.Context) error {
 		paper <- "Dear customer"
 		return nil

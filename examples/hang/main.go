@@ -24,13 +24,13 @@
 //	│  └─ printer (canceled), 2s: send, mailer.go:14, here in 9 snapshots
 //	└─ orders, 2s: network read, orders.go:18 (bufio.(*Scanner).Scan), here in 9 snapshots
 //
-// docs/hangs.md explains it line by line. A Watch reports what is certainly wrong, on standard error:
+// docs/hangs.md explains it line by line. A Watch reports the problems that are certain, on standard error:
 //
 //	WARN a task waits for one that waits for it task=shop/parcels/invoice elapsed=1.015s wait="task shop/parcels/parcel, a deadlock, parcels.go:15 (meanwhile.(*Task[...]).Wait), here for 1s"
 //	WARN a task waits for one that waits for it task=shop/parcels/parcel elapsed=1.015s wait="task shop/parcels/invoice, a deadlock, parcels.go:19 (meanwhile.(*Task[...]).Wait), here for 1s"
 //	WARN a task goes on though it was canceled task=shop/mailer/printer elapsed=1.011s wait="send, mailer.go:14, here in 9 snapshots"
 //
-// With -serve it runs until it is interrupted, and then prints what does not end. Inspect it with:
+// With -serve it runs until it is interrupted, and then prints the tasks that do not end. Inspect it with:
 //
 //	go run ./examples/hang -serve
 //	curl localhost:6060/debug/meanwhile
@@ -92,7 +92,7 @@ func run(ctx context.Context, listen string, serve bool) error {
 	if err := printTree(ctx, url); err != nil {
 		return err
 	}
-	os.Exit(0) // the scope would wait for what hangs
+	os.Exit(0) // the scope would wait for the tasks that hang
 	return nil
 }
 
@@ -108,7 +108,7 @@ func show(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// printTree does what curl does.
+// printTree requests the tree and prints it, as curl would.
 func printTree(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -25,7 +25,7 @@ func photos(ctx context.Context, url string) error {
 	return nil
 }
 
-// upload sends one. It knows ctx, but nobody has set a timeout.
+// upload sends one photo. It uses ctx, but ctx has no timeout.
 func upload(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {

@@ -19,7 +19,7 @@ func open(ctx context.Context) error {
 	}
 	start("warehouse", func(ctx context.Context) error { return warehouse(ctx, listener) })
 	meanwhile.Every(ctx, 100*time.Millisecond, func(context.Context) error {
-		return nil // says that the shop is alive
+		return nil // reports that the shop is alive
 	}, meanwhile.Name("heartbeat"))
 
 	address := listener.Addr().String()
@@ -33,10 +33,10 @@ func open(ctx context.Context) error {
 	return nil
 }
 
-// silent are the connections to the warehouse: the garbage collector would close them.
+// silent keeps the connections to the warehouse: otherwise the garbage collector would close them.
 var silent []net.Conn
 
-// warehouse takes every connection and never says a word.
+// warehouse accepts every connection and never responds.
 func warehouse(ctx context.Context, listener net.Listener) error {
 	defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
 	for {

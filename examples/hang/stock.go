@@ -8,13 +8,13 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A shelf knows how much there is of each article.
+// A shelf records how much there is of each article.
 type shelf struct {
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-// stock asks the warehouse for the counts, while a customer wants to know one.
+// stock requests the counts from the warehouse, while a customer reads one.
 func stock(ctx context.Context, address string) error {
 	var s shelf
 	locked := make(chan struct{})

@@ -16,8 +16,8 @@ import (
 
 type client struct{ url string }
 
-// summarize asks the model once, and says what is to become of the job. That it may be called again is the worker's
-// affair: there is no loop and no sleep in it.
+// summarize calls the model once, and its return value decides the job's outcome. Retries are the worker's concern: there is
+// no loop and no sleep here.
 func (c *client) summarize(ctx context.Context, a Article) (Summary, error) {
 	var s Summary
 	text, err := json.Marshal(a)
@@ -28,14 +28,14 @@ func (c *client) summarize(ctx context.Context, a Article) (Summary, error) {
 	if err != nil {
 		return s, err
 	}
-	// The job's ID is the same in each attempt: an API that knows the header answers a repeated request without working,
-	// and charging, for it again.
+	// The job's ID is the same in each attempt: an API that supports the header answers a repeated request without doing, and
+	// charging for, the work again.
 	if j, ok := job.FromContext(ctx); ok {
 		request.Header.Set("Idempotency-Key", j.ID.String())
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return s, err // the network: tried again after the backoff
+		return s, err // a network error: retried after the backoff
 	}
 	defer response.Body.Close()
 
@@ -53,7 +53,7 @@ func (c *client) summarize(ctx context.Context, a Article) (Summary, error) {
 	return s, failure
 }
 
-// retryAfter reads the header, and adds up to half of it at random: those who were sent away together should not return
+// retryAfter reads the header, and adds up to half of it at random: clients that were rejected together should not return
 // together.
 func retryAfter(r *http.Response) time.Duration {
 	wait := time.Second

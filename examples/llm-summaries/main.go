@@ -1,12 +1,12 @@
-// Llm-summaries calls an LLM API with durable jobs. 60 articles are summarized by an API that often rejects requests: it has a
-// rate limit of 25 requests per second and returns 429 above it, it is overloaded now and then and returns 503, each time with a
-// Retry-After, and it returns 413 for an article that is too long.
+// Llm-summaries calls an LLM API with durable jobs. 60 articles are summarized by an API that often rejects requests: it has
+// a rate limit of 25 requests per second and returns 429 above it, it is sometimes overloaded and returns 503, each time with
+// a Retry-After, and it returns 413 for an article that is too long.
 //
-// The queue has a rate limit a little below that of the API, so that there are next to no 429 answers; without it there were 31. The
-// handler maps each status to the outcome of the job:
+// The queue has a rate limit a little below that of the API, so that there are almost no 429 responses; without it there were
+// 31. The handler maps each status to the outcome of the job:
 //
 //	200  the summary is the job's result
-//	429  job.Throttled: somebody else has used the rate up; nothing has failed, so no attempt is used, and no other job starts until then
+//	429  job.Throttled: another client has used up the rate; nothing has failed, so no attempt is used, and no other job starts until then
 //	503  retry.After: a failed attempt, retried when the API asks for it
 //	413  job.Cancel: another attempt would not help
 //
@@ -50,7 +50,7 @@ type Summary struct {
 	Tokens int    `json:"tokens"`
 }
 
-// Summarize is the kind of the jobs. An attempt that hangs is given up after a minute.
+// Summarize is the kind of the jobs. An attempt that hangs is canceled after a minute.
 var Summarize = job.Define[Article]("article.summarize", job.Queue("models"), job.Timeout(time.Minute))
 
 func main() { process.Main(run) }
@@ -70,7 +70,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A little less than the API takes, for all workers together.
+	// A little less than the API accepts, for all workers together.
 	if err := store.SetLimits(ctx, "models", job.Limits{Starts: job.Rate{N: 24, Per: time.Second}}); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func run(ctx context.Context) error {
 	return report(ctx, store, model, took, failed, snoozed)
 }
 
-// work runs a worker until all jobs have finished, and counts what happened on the way.
+// work runs a worker until all jobs have finished, and counts failed and snoozed attempts.
 func work(ctx context.Context, store job.Store, c *client) (failed, snoozed int64, err error) {
 	var failures, snoozes atomic.Int64
 	w := job.NewWorker(store, job.Config{
@@ -118,7 +118,7 @@ func work(ctx context.Context, store job.Store, c *client) (failed, snoozed int6
 			if err != nil {
 				return err
 			}
-			if _, err := job.Await(ctx, store, j.ID); err != nil { // in whatever state: one is to be canceled
+			if _, err := job.Await(ctx, store, j.ID); err != nil { // in whatever state: one job is expected to be canceled
 				return err
 			}
 		}
@@ -127,7 +127,7 @@ func work(ctx context.Context, store job.Store, c *client) (failed, snoozed int6
 	return failures.Load(), snoozes.Load(), err
 }
 
-// report prints what is in the store now: the results are kept with the jobs.
+// report prints the contents of the store: the results are stored with the jobs.
 func report(ctx context.Context, store job.Store, m *model, took time.Duration, failed, snoozed int64) error {
 	states := map[job.State]int{}
 	var longest string

@@ -15,26 +15,26 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// What the API takes.
+// The limits of the API.
 const (
 	latency   = 150 * time.Millisecond
 	perSecond = 25
 	maxWords  = 10_000
-	overload  = 9 // each ninth request meets one
+	overload  = 9 // each ninth request meets an overload
 )
 
-// A model is an API that says no to what is too much for it.
+// A model is an API that rejects requests above its limits.
 type model struct {
 	url string
 
 	mu       sync.Mutex
 	requests int
-	second   int64       // that is counted
-	used     int         // of the quota in this second
-	answers  map[int]int // by status
+	second   int64       // the current second
+	used     int         // requests accepted in this second
+	answers  map[int]int // number of responses by status
 }
 
-// serve answers until ctx's scope ends.
+// serve serves until ctx's scope ends.
 func serve(ctx context.Context) (*model, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,12 +64,12 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if meanwhile.Sleep(r.Context(), latency) != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	fmt.Fprintf(w, `{"text": "article %d in four words", "tokens": %d}`, a.Number, a.Words*4/3)
 }
 
-// admit says whether a request is taken.
+// admit returns the status with which a request is accepted or rejected.
 func (m *model) admit(a Article) (status int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,7 +90,7 @@ func (m *model) admit(a Article) (status int) {
 	return http.StatusOK
 }
 
-// answered lists the answers by their status.
+// answered lists the responses by their status.
 func (m *model) answered() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

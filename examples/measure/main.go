@@ -1,5 +1,5 @@
-// Command measure asks twice whether concurrency is worth it: for thirty requests to a server that takes 20 ms, and for doubling
-// five numbers.
+// Command measure compares twice whether concurrency is worth it: for thirty requests to a server that takes 20 ms, and for
+// doubling five numbers.
 //
 //	go run ./examples/measure
 package main

@@ -16,8 +16,8 @@ type notifier struct {
 	services []*service
 }
 
-// notify sends a message by all services at once, and fails when one of them has. The attempt after it sends only what is
-// missing.
+// notify sends a message through all services concurrently, and fails when one of them has failed. The next attempt sends
+// only the missing parts.
 func (n *notifier) notify(ctx context.Context, m Message) error {
 	j, ok := job.FromContext(ctx)
 	if !ok {
@@ -25,7 +25,7 @@ func (n *notifier) notify(ctx context.Context, m Message) error {
 	}
 	var sends []func(context.Context) (error, error)
 	for _, s := range n.services {
-		// A failure is the result of a part and not its error: an error would cancel the other two in the middle.
+		// A failure is the result of a part and not its error: an error would cancel the other two while they run.
 		sends = append(sends, func(ctx context.Context) (error, error) { return n.once(ctx, j.ID, s, m), nil })
 	}
 	failures, err := meanwhile.All(ctx, sends...)
@@ -35,8 +35,8 @@ func (n *notifier) notify(ctx context.Context, m Message) error {
 	return errors.Join(failures...)
 }
 
-// once sends a message by a service unless an earlier attempt has. A process that dies between the sending and the note of
-// it leaves a part that is sent again; for that, the service gets a key by which it can tell.
+// once sends a message through a service unless an earlier attempt has. If the process dies between sending the part and
+// recording it, the part is sent again; for that case, the service receives a key by which it can recognize the part.
 func (n *notifier) once(ctx context.Context, id job.ID, s *service, m Message) error {
 	done, err := n.parts.done(ctx, id, s.name)
 	if done || err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// parts remembers which parts of which jobs are done: a table of the application's.
+// parts records which parts of which jobs are done, in a table of the application.
 type parts struct{ db *sql.DB }
 
 func openParts(ctx context.Context, db *sql.DB) (*parts, error) {

@@ -12,11 +12,11 @@ import (
 
 const latency = 30 * time.Millisecond
 
-// A service takes messages, 30 ms each.
+// A service accepts messages, which take 30 ms each.
 type service struct {
 	name      string
 	url       string
-	failsEach int // one of so many calls fails; zero is none
+	failsEach int // every n-th call fails; zero for none
 
 	mu            sync.Mutex
 	calls, failed int
@@ -24,7 +24,7 @@ type service struct {
 	twice         int
 }
 
-// serve answers until ctx's scope ends.
+// serve serves until ctx's scope ends.
 func (s *service) serve(ctx context.Context) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *service) serve(ctx context.Context) error {
 
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if meanwhile.Sleep(r.Context(), latency) != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	key := r.Header.Get("Idempotency-Key")
 	if s.arrived[key] {
-		s.twice++ // a service that knows the key would send nothing
+		s.twice++ // a service that supports the key would send nothing
 	}
 	s.arrived[key] = true
 }

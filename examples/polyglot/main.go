@@ -1,5 +1,5 @@
-// Command polyglot has jobs run by programs in other languages: it serves a store over HTTP, enqueues jobs, starts a worker in Python, one
-// in Node and one in Ruby, waits for what they return, and has them end. It leaves out a language that is not installed.
+// Command polyglot runs jobs in programs in other languages: it serves a store over HTTP, enqueues jobs, starts a worker in Python, one in
+// Node and one in Ruby, waits for their results, and stops them. It leaves out a language that is not installed.
 //
 //	go run ./examples/polyglot
 package main
@@ -39,10 +39,10 @@ type text struct {
 	Text string `json:"text"`
 }
 
-// A language has a worker. That knows one kind of jobs, which a program in Go has to name to enqueue some.
+// A language has a worker that handles one kind of jobs, which a program in Go must define to enqueue jobs.
 type language struct {
 	program string
-	flag    string // after which it takes the text of a program
+	flag    string // the flag before the text of a program
 	worker  string
 	kind    *job.Kind[text]
 }
@@ -61,7 +61,7 @@ func main() {
 	})
 }
 
-// installed returns the languages whose program is there, and prints which are not.
+// installed returns the languages whose program is installed, and prints those whose program is not.
 func installed(out io.Writer) []language {
 	return slices.DeleteFunc(slices.Clone(languages), func(l language) bool {
 		_, err := exec.LookPath(l.program)
@@ -72,7 +72,7 @@ func installed(out io.Writer) []language {
 	})
 }
 
-// run serves a store to a worker in each of the languages, and prints what they return.
+// run serves a store to a worker in each of the languages, and prints their results.
 func run(ctx context.Context, out io.Writer, languages []language) error {
 	store := memory.New()
 	defer store.Close()
@@ -94,7 +94,7 @@ func run(ctx context.Context, out io.Writer, languages []language) error {
 	})
 }
 
-// serve serves until ctx is canceled. Claims that wait are answered then.
+// serve serves until ctx is canceled. Then waiting claims are answered.
 func serve(ctx context.Context, server *http.Server, listener net.Listener) error {
 	down := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -111,7 +111,7 @@ func serve(ctx context.Context, server *http.Server, listener net.Listener) erro
 	return nil
 }
 
-// worker runs a worker until ctx is canceled, and has it end gracefully then.
+// worker runs a worker until ctx is canceled, and then stops it gracefully.
 func worker(url, program string, args ...string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		command := exec.CommandContext(ctx, program, args...)
@@ -126,7 +126,7 @@ func worker(url, program string, args ...string) func(context.Context) error {
 	}
 }
 
-// results enqueues a few jobs for each worker, and prints what they return.
+// results enqueues a few jobs for each worker, and prints their results.
 func results(ctx context.Context, out io.Writer, store job.Store, languages []language) error {
 	for _, line := range []string{"one", "one two", "in other words"} {
 		for _, l := range languages {

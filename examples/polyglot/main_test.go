@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// TestLanguages has each language run its jobs alone.
+// TestLanguages runs the jobs of each language separately.
 func TestLanguages(t *testing.T) {
 	want := map[string]string{
 		"python3": `words.count  "in other words" {"words":3}, by `,
@@ -33,7 +33,7 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// TestInstalled leaves out what is not installed, and says so.
+// TestInstalled checks that a language that is not installed is left out, and that this is printed.
 func TestInstalled(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var out bytes.Buffer

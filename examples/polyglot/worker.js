@@ -1,4 +1,4 @@
-// A worker in Node: claims jobs over HTTP, runs them, extends their leases meanwhile, and ends gracefully at TERM.
+// A worker in Node: claims jobs over HTTP, runs them, extends their leases while they run, and ends gracefully at TERM.
 const { createHash } = require("node:crypto");
 const { hostname } = require("node:os");
 
@@ -53,7 +53,7 @@ async function run(session, job) {
 
 extend();
 (async () => {
-  while (!stopping) { // the wait is short, so that TERM is obeyed soon
+  while (!stopping) { // the wait is short, so that the worker stops soon after TERM
     const { session, jobs } = await again("/worker/claim", { worker: name, queues: ["default"], kinds: Object.keys(kinds), limit: 10, lease, wait: 2 });
     held.set(session, jobs.map((job) => job.id));
     await Promise.all(jobs.map(async (job) => again("/worker/finish", { ends: [await run(session, job)] })));

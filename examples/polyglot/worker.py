@@ -1,4 +1,4 @@
-"""A worker in Python: claims jobs over HTTP, runs them, extends their leases meanwhile, and ends gracefully at TERM."""
+"""A worker in Python: claims jobs over HTTP, runs them, extends their leases while they run, and ends gracefully at TERM."""
 import json, os, platform, signal, socket, threading, time, traceback, urllib.request
 
 URL, TOKEN = os.environ["URL"], os.environ.get("TOKEN", "")
@@ -58,7 +58,7 @@ def run(session, job):
 signal.signal(signal.SIGTERM, lambda *_: stopping.set())
 threading.Thread(target=extend, daemon=True).start()
 while not stopping.is_set():
-    # The wait is short, so that TERM is obeyed soon.
+    # The wait is short, so that the worker stops soon after TERM.
     got = again("/worker/claim", {"worker": NAME, "queues": ["default"], "kinds": list(KINDS), "limit": 10, "lease": LEASE, "wait": 2})
     held[got["session"]] = [job["id"] for job in got["jobs"]]
     for job in got["jobs"]:

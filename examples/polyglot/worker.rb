@@ -1,4 +1,4 @@
-# A worker in Ruby: claims jobs over HTTP, runs them in threads, extends their leases meanwhile, and ends gracefully at TERM.
+# A worker in Ruby: claims jobs over HTTP, runs them in threads, extends their leases while they run, and ends gracefully at TERM.
 require "json"
 require "net/http"
 require "socket"
@@ -53,7 +53,7 @@ end
 
 trap("TERM") { $stopping = true }
 Thread.new { sleep(LEASE / 3) && extend_leases while true }
-until $stopping # the wait is short, so that TERM is obeyed soon
+until $stopping # the wait is short, so that the worker stops soon after TERM
   wanted = { worker: NAME, queues: ["default"], kinds: KINDS.keys, limit: 10, lease: LEASE, wait: 2 }
   session, jobs = again("/worker/claim", wanted).values_at("session", "jobs")
   $held[session] = jobs.map { |job| job["id"] }

@@ -33,7 +33,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// slow is true after 200 ms, in 20 steps between which SQLite looks whether the query was given up.
+// slow is true after 200 ms, in 20 steps between which SQLite checks whether the query was canceled.
 const slow = "(SELECT sum(pause()) FROM steps)"
 
 func main() {
@@ -78,7 +78,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// A page is what the browser gets.
+// A page is what the browser receives.
 type page struct {
 	customers, orders, turnover int
 	best                        string
@@ -103,7 +103,7 @@ func (s *shop) sequential(ctx context.Context) (p page, err error) {
 	return p, err
 }
 
-// concurrent takes as long as the slowest query. The first that fails cancels the others, and so does the end of the
+// concurrent takes as long as the slowest query. The first query that fails cancels the others, and so does the end of the
 // request.
 func (s *shop) concurrent(ctx context.Context) (p page, err error) {
 	err = meanwhile.Run(ctx, func(ctx context.Context) error {
@@ -128,7 +128,7 @@ func (s *shop) concurrent(ctx context.Context) (p page, err error) {
 const best = "SELECT name FROM customers JOIN orders ON customer = customers.id WHERE " + slow + `
 	GROUP BY name ORDER BY sum(amount) DESC LIMIT 1`
 
-// query returns the one value of a query's answer. A *sql.DB is a pool: each query at once has its own connection.
+// query returns the single value of a query's result. A *sql.DB is a pool: each concurrent query has its own connection.
 func query[T any](ctx context.Context, s *shop, text string) (value T, err error) {
 	s.queries.Add(1)
 	defer s.queries.Add(-1)
@@ -139,7 +139,7 @@ func query[T any](ctx context.Context, s *shop, text string) (value T, err error
 type shop struct {
 	folder  string
 	db      *sql.DB
-	queries atomic.Int64 // that run
+	queries atomic.Int64 // number of running queries
 }
 
 func open(ctx context.Context) (*shop, error) {
@@ -181,7 +181,7 @@ func (s *shop) close() {
 	}
 }
 
-// serve answers until ctx's scope ends.
+// serve serves until ctx's scope ends.
 func (s *shop) serve(ctx context.Context) (address string, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 
 const latency = 50 * time.Millisecond
 
-// An index is a search server that takes 50 ms to write a document, however many it has at once.
+// An index is a search server that takes 50 ms to write a document, regardless of how many it writes concurrently.
 type index struct {
 	url string
 
 	mu        sync.Mutex
 	documents map[string]string // by path
-	now, most int               // requests at once
+	now, most int               // concurrent requests
 }
 
-// serve answers until ctx's scope ends.
+// serve serves until ctx's scope ends.
 func serve(ctx context.Context) (*index, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,14 +52,14 @@ func (x *index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	text, err := io.ReadAll(r.Body)
 	if err != nil || meanwhile.Sleep(r.Context(), latency) != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.documents[r.URL.Path] = string(text)
 }
 
-// clear empties the index and returns how many documents were in it, and the most requests it had at once.
+// clear empties the index and returns how many documents were in it, and the highest number of concurrent requests.
 func (x *index) clear() (documents, most int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

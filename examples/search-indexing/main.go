@@ -7,7 +7,7 @@
 //	   3 at a time  18.65 s   1.39 s    24 MB        3       1000
 //	1000 at a time   0.45 s   0.23 s    52 MB      486       1000
 //
-// The index never had all 1,000 at once because it was done with the first before the last had begun.
+// The index never had all 1,000 requests concurrently because it completed the first before the last had started.
 //
 // The index is part of this program. Each worker is a separate process, so that its figures are separate; it is the same
 // program with other arguments, and claims its jobs from a SQLite file.
@@ -86,7 +86,7 @@ func compare(ctx context.Context) error {
 	return nil
 }
 
-// enqueue makes the jobs: a stream, of which no more than a part is in memory.
+// enqueue enqueues the jobs from a stream, only part of which is in memory at a time.
 func enqueue(ctx context.Context, file string) error {
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
@@ -122,9 +122,9 @@ func work(ctx context.Context, file, url string, n int) error {
 		return err
 	}
 	defer store.Close()
-	// Connections are kept: without this all but two would be opened anew for each document.
+	// Connections are kept: otherwise all but two would be opened again for each document.
 	client := &http.Client{Transport: &http.Transport{MaxIdleConns: n, MaxIdleConnsPerHost: n}}
-	// index is all there is to write. It does not know that a thousand of it run.
+	// index is all that has to be written. It does not depend on a thousand of it running concurrently.
 	index := func(ctx context.Context, d Document) error {
 		return put(ctx, client, fmt.Sprintf("%s/documents/%d", url, d.Number), d.Text)
 	}

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// memory is not told by the systems that are no Unix.
+// memory is not reported on systems other than Unix.
 func memory(*os.ProcessState) string { return "?" }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// memory returns the most memory that a process had at once.
+// memory returns the peak memory of a process.
 func memory(p *os.ProcessState) string {
 	usage, ok := p.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -1,9 +1,9 @@
-// Shutdown shows a graceful shutdown. It is a small server that serves pages, counts the visits, and writes the count to disk ten
-// times a second. A part that is not essential fails, and the rest continues. Then the program is interrupted, as by Ctrl-C, in
-// the middle of a request: the request is completed, the count is written a last time, and main continues when every task has
-// ended.
+// Shutdown shows a graceful shutdown. It is a small server that serves pages, counts the visits, and writes the count to disk
+// ten times a second. A part that is not essential fails, and the rest continues. Then the program is interrupted, as by
+// Ctrl-C, in the middle of a request: the request is completed, the count is written a last time, and main continues when
+// every task has ended.
 //
-// It prints the events in order, some 700 ms in all:
+// It prints the events in order, about 700 ms in all:
 //
 //	100 ms  failed, alone: task program/parts/adviser: panic: no advice today
 //	200 ms  running: server, writer, visitor
@@ -61,7 +61,7 @@ func run(ctx context.Context) error {
 			panic("no advice today")
 		}, meanwhile.Name("adviser"))
 		meanwhile.Go(ctx, func(ctx context.Context) error {
-			_, err := adviser.Wait(ctx) // who waits for a failure has it handled: it is not one of the program
+			_, err := adviser.Wait(ctx) // a failure that Wait returns counts as handled: it is not a failure of the program
 			say("failed, alone: %s", firstLine(err))
 			return nil
 		}, meanwhile.Name("doctor"))
@@ -70,7 +70,7 @@ func run(ctx context.Context) error {
 	}, meanwhile.Name("parts"))
 }
 
-// serve serves until ctx is canceled, and then lets the requests that run end.
+// serve serves until ctx is canceled, and then lets the running requests end.
 func serve(ctx context.Context, listener net.Listener, visits *atomic.Int64) error {
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if meanwhile.Sleep(r.Context(), 300*time.Millisecond) == nil {
@@ -88,9 +88,9 @@ func serve(ctx context.Context, listener net.Listener, visits *atomic.Int64) err
 	return nil
 }
 
-// write keeps the count on record. When ctx is canceled it waits for the last visits, and writes them as well.
+// write records the count. When ctx is canceled it waits for the last visits, and records them as well.
 func write(ctx context.Context, visits *atomic.Int64, server *meanwhile.Task[struct{}]) error {
-	var written atomic.Int64 // the file of a real program
+	var written atomic.Int64 // stands for the file of a real program
 	meanwhile.Every(ctx, 100*time.Millisecond, func(context.Context) error {
 		written.Store(visits.Load())
 		return nil
@@ -169,7 +169,7 @@ func say(format string, args ...any) {
 	fmt.Printf("%3d ms  %s\n", ms, fmt.Sprintf(format, args...))
 }
 
-// firstLine leaves out the stack of a panic.
+// firstLine removes the stack of a panic.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line

@@ -13,7 +13,7 @@
 //	shipped, killed after the commit               1      9  running, attempt 1
 //	a worker that looks for more                   1      8  completed, attempt 2
 //
-// Each line but those with a colon is a separate process: the same program with other arguments.
+// Each line except those with a colon is a separate process: the same program with other arguments.
 package main
 
 import (
@@ -48,7 +48,7 @@ func main() {
 	})
 }
 
-// A line is a process, and what is to be found in the file after it.
+// A line is a process, and the expected contents of the file after it.
 type line struct {
 	what string
 	args string
@@ -78,7 +78,7 @@ func show(ctx context.Context) error {
 		line{"a worker that looks for more", "-step ship -apart", "     1      8  completed, attempt 2"})
 }
 
-// play runs the processes one after the other, and prints what each left behind.
+// play runs the processes one after the other, and prints the contents of the file after each of them.
 func play(ctx context.Context, file string, lines ...line) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -109,7 +109,7 @@ func play(ctx context.Context, file string, lines ...line) error {
 	return nil
 }
 
-// state says what is in the file.
+// state returns the contents of the file as text.
 func (s *shop) state(ctx context.Context) (string, error) {
 	var orders, stock int
 	const query = "SELECT (SELECT count(*) FROM orders), (SELECT parts FROM stock)"

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// An Order is the args of a job: what to look up, not what was looked up.
+// An Order is the args of a job: a reference to look up, not the data itself.
 type Order struct {
 	Number int `json:"number"`
 }
@@ -20,7 +20,7 @@ type Order struct {
 // Ship is the kind of the jobs.
 var Ship = job.Define[Order]("order.ship")
 
-// lease is short because this is a demonstration: it is how long a killed process is waited for.
+// lease is short because this is a demonstration: it is how long other workers wait for a killed process.
 const lease = time.Second
 
 type shop struct {
@@ -85,7 +85,7 @@ func (s *shop) ship(ctx context.Context, k kill, apart bool) error {
 	return nil
 }
 
-// work ships an order if there is one to ship, also one that a killed process has left, which takes as long as its lease.
+// work ships an order if there is one to ship, also one from a killed process, for which it waits until the lease is over.
 func (s *shop) work(ctx context.Context, k kill, apart bool) error {
 	ctx, stop := context.WithTimeout(ctx, 4*lease)
 	defer stop()
@@ -100,7 +100,7 @@ func (s *shop) work(ctx context.Context, k kill, apart bool) error {
 	return w.Run(ctx)
 }
 
-// A kill says where the process is to be killed.
+// A kill names the place where the process is killed.
 type kill string
 
 const (
@@ -108,7 +108,7 @@ const (
 	afterCommit  kill = "after"
 )
 
-// here kills the process if this is the place. Nothing deferred runs, as when the power fails.
+// here kills the process if this is the place. No deferred function runs, as when the power fails.
 func (k kill) here(place kill) {
 	if k != place {
 		return
@@ -120,5 +120,5 @@ func (k kill) here(place kill) {
 	if err != nil {
 		panic(err)
 	}
-	meanwhile.Sleep(context.Background(), time.Minute) // it is on its way
+	meanwhile.Sleep(context.Background(), time.Minute) // until the signal is delivered
 }
