@@ -7,15 +7,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// An actionRequest is what is to be done to jobs, with what some of the actions need.
+// An actionRequest has the arguments of actions on jobs.
 type actionRequest struct {
 	Queue    *string `json:"queue"`    // of move
 	Priority *int    `json:"priority"` // of priority
-	RunAt    *moment `json:"run_at"`   // of schedule, or
+	RunAt    *moment `json:"run_at"`   // of schedule, unless Delay is given
 	Delay    *span   `json:"delay"`
 }
 
-// action returns the action of a name. Its errors are refusals.
+// action returns the action with a name. Its errors are refusals.
 func (n *actionRequest) action(name string) (job.Action, error) {
 	wrong := func(text string) (job.Action, error) {
 		return job.Action{}, refuse(http.StatusUnprocessableEntity, "%s: %s", name, text)
@@ -60,7 +60,7 @@ func (n *actionRequest) action(name string) (job.Action, error) {
 	return job.Action{}, refuse(http.StatusUnprocessableEntity, "%.40q is no action: give retry, cancel, discard, delete, move, priority or schedule", name)
 }
 
-// checked refuses an action with an argument that is none.
+// checked refuses an action with an invalid argument.
 func checked(done job.Action) (job.Action, error) {
 	if err := done.Check(); err != nil {
 		return done, refuse(http.StatusUnprocessableEntity, "%v", err)
@@ -81,7 +81,7 @@ func (a *API) jobAction(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusNotFound, "%.40q is no action on a job: there are retry, cancel, discard, move, priority and schedule", name)
 	}
 	var with actionRequest
-	if r.ContentLength != 0 { // some clients name a type for no body, too
+	if r.ContentLength != 0 { // some clients send a Content-Type without a body
 		if err := readJSON(w, r, &with, mostOne); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (a *API) delete(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// apply applies an action to one job, or says why not.
+// apply applies an action to one job. Its error explains why the job was not changed.
 func (a *API) apply(r *http.Request, id job.ID, name string, with *actionRequest) error {
 	do, err := with.action(name)
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *API) apply(r *http.Request, id job.ID, name string, with *actionRequest
 	return nil
 }
 
-// bulkAction applies an action to everything that matches.
+// bulkAction applies an action to all jobs that match a filter.
 func (a *API) bulkAction(w http.ResponseWriter, r *http.Request) error {
 	var wanted struct {
 		Action string `json:"action"`

@@ -1,6 +1,5 @@
-// Package api is an HTTP API over a store of jobs, for programs in any language: enqueue jobs, find, retry and cancel
-// them, run them in workers, and follow what happens. Its paths begin with [Prefix]; openapi.yaml, which it serves as well, describes
-// them.
+// Package api is an HTTP API over a store of jobs, for programs in any language: enqueue jobs, find, retry and cancel them, run them in workers,
+// and follow changes. Its paths begin with [Prefix]; openapi.yaml, which it serves as well, describes them.
 //
 //	mux.Handle(api.Prefix+"/", api.New(api.Config{Store: store}))
 //
@@ -29,15 +28,14 @@ type Config struct {
 	Store job.Store
 	// ReadOnly reports whether a request may only read: if it would write, it is refused with 403. Default: none is read-only.
 	ReadOnly func(*http.Request) bool
-	// New makes a job that is to be enqueued. A program that knows its kinds can check their args there, and set their defaults.
-	// Default job.New, which takes any kind.
+	// New creates a job that is to be enqueued. A program that knows its kinds can check their args there, and set their defaults. Default job.New,
+	// which accepts any kind.
 	New func(kind string, args json.RawMessage, opts ...job.EnqueueOption) (*job.Job, error)
 	// Mask names fields whose values are shown as •••, at any depth of args and results, and behind their name in errors and
 	// records, regardless of case, "-" and "_". Jobs cannot be searched by them. Default: those of dash.DefaultMask, such as password,
 	// token and api_key; an empty list that is not nil masks nothing.
 	Mask []string
-	// Actor returns who sent a request, for the audit log. By default, and if it returns "", that is the address that the request came
-	// from.
+	// Actor returns who sent a request, for the audit log. By default, and if it returns "", it is the address that the request came from.
 	Actor  func(*http.Request) string
 	Logger *slog.Logger // for the audit log, and for errors of the store, which responses do not show; default slog.Default()
 }
@@ -85,7 +83,7 @@ func New(c Config) *API {
 		a.mux.HandleFunc(r.method+" "+Prefix+r.path, func(w http.ResponseWriter, req *http.Request) {
 			ctx, cancel := context.WithTimeout(req.Context(), r.within)
 			defer cancel()
-			control := http.NewResponseController(w) // whose errors say that w has no deadlines
+			control := http.NewResponseController(w) // its errors mean that w has no deadlines
 			_ = control.SetReadDeadline(time.Now().Add(r.within))
 			_ = control.SetWriteDeadline(time.Now().Add(r.within + writeTime))
 			if err := r.do(w, req.WithContext(ctx)); err != nil {
@@ -99,12 +97,12 @@ func New(c Config) *API {
 // How long a request may take.
 const (
 	shortTime  = 30 * time.Second
-	longTime   = 10 * time.Minute // what may be about many jobs
-	writeTime  = 10 * time.Second // for what is written afterwards
+	longTime   = 10 * time.Minute // for requests about many jobs
+	writeTime  = 10 * time.Second // for writing the answer afterwards
 	readOnTime = 5 * time.Second  // for the rest of the body of a refused request
 )
 
-// A route is what is done at a method and a path.
+// A route is the handler of a method and a path.
 type route struct {
 	method, path string
 	within       time.Duration
@@ -143,8 +141,8 @@ func (a *API) routes() []route {
 	}
 }
 
-// Stop makes requests that wait for jobs, or for one to finish, and event streams return at once, now and from now on, so that a server can shut
-// down. They do so without it when an http.Server begins to shut down.
+// Stop makes event streams, and requests that wait for jobs or for one to finish, return immediately, now and from now on, so that a server can
+// shut down. When an http.Server shuts down, they return without it.
 func (a *API) Stop() { a.stop() }
 
 // waiting returns the ctx of a request that waits: it is canceled when its server shuts down, and by Stop, too.
@@ -205,6 +203,6 @@ func writeJSON(w http.ResponseWriter, status int, value any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // an error is the client's
+	_, _ = w.Write(append(text, '\n')) // an error concerns the client alone
 	return nil
 }

@@ -42,7 +42,7 @@ func header(name, value string) func(*http.Request) {
 
 var ndjson = header("Content-Type", "application/x-ndjson")
 
-// read reads the body of an answer.
+// read decodes the body of an answer.
 func read[T any](t *testing.T, w *httptest.ResponseRecorder, status int) T {
 	t.Helper()
 	var value T
@@ -198,11 +198,11 @@ func TestMask(t *testing.T) {
 	fail(t, store, "GET /?token=s3cr3t: 500")
 	shown := ask(api.New(api.Config{Store: store}), "GET", "/jobs/"+j.ID.String(), "").Body.String()
 	if strings.Contains(shown, "s3cr3t") || !strings.Contains(shown, `"API-Key":"•••"`) || !strings.Contains(shown, "token=•••") {
-		t.Errorf("the job is shown as %s", shown)
+		t.Errorf("the job is shown unmasked, or not at all: %s", shown)
 	}
 	plain := api.New(api.Config{Store: store, Mask: []string{}})
 	if shown := ask(plain, "GET", "/jobs/"+j.ID.String(), "").Body.String(); strings.Count(shown, "s3cr3t") != 2 {
-		t.Errorf("without a mask it is shown as %s", shown)
+		t.Errorf("without a mask the job is shown as %s", shown)
 	}
 	if w := ask(api.New(api.Config{Store: store}), "GET", "/jobs?args=a.0.api_key=s3cr3t", ""); w.Code != 422 || !strings.Contains(w.Body.String(), "is masked") {
 		t.Errorf("a search for a masked value: %d %s", w.Code, w.Body)
@@ -227,7 +227,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// fail claims the jobs of the default queue, and lets an attempt fail.
+// fail claims the jobs of the default queue, and writes a failed attempt.
 func fail(t *testing.T, store job.Store, text string) {
 	t.Helper()
 	got, err := store.Claim(t.Context(), job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "default", Limit: 10}}, Limit: 10, Lease: time.Hour})
@@ -269,18 +269,18 @@ func TestReadOnlyAndOtherOrigins(t *testing.T) {
 		t.Errorf("a viewer who looks: %d", w.Code)
 	}
 	if got := read[page](t, ask(h, "GET", "/jobs", ""), 200); len(got.Jobs) != 1 || got.Jobs[0].State != job.Queued {
-		t.Errorf("something was changed: %+v", got)
+		t.Errorf("a refused request changed something: %+v", got)
 	}
 }
 
-// A broken store fails, with words that are nobody's business.
+// A broken store fails with an error that clients must not see.
 type broken struct{ *memory.Store }
 
 func (broken) Counts(context.Context) ([]job.Count, error) {
 	return nil, fmt.Errorf("connect to db7.internal as app: refused")
 }
 
-// TestPageOfLargeFailures has jobs whose failures are longer than all that clients have sent.
+// TestPageOfLargeFailures: the failures of jobs are longer than everything that clients have sent.
 func TestPageOfLargeFailures(t *testing.T) {
 	testenv.LongTest(t)
 	store := memory.New()

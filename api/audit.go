@@ -10,13 +10,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// The entries of the audit log on a page.
+// How many entries of the audit log are on a page.
 const (
 	usualEntries = 50
 	mostEntries  = 1000
 )
 
-// audit shows what people did, the newest first.
+// audit shows the entries of the audit log, the newest first.
 func (a *API) audit(w http.ResponseWriter, r *http.Request) error {
 	query, err := readQuery(r)
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request) error {
 		answer["next"] = entries[limit-1].N
 	}
 	for i := range entries {
-		if entries[i].Error != "" && a.config.ReadOnly(r) { // which may name hosts and files
+		if entries[i].Error != "" && a.config.ReadOnly(r) { // the error may name hosts and files
 			entries[i].Error = "failed"
 		}
 	}
@@ -51,7 +51,7 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, answer)
 }
 
-// number reads a number of a query, which otherwise is another one.
+// number reads a number of a query; otherwise is returned if there is none.
 func number(query url.Values, name string, otherwise, low, high int64) (int64, error) {
 	text, err := single(query, name)
 	if err != nil || text == "" {
@@ -64,7 +64,7 @@ func number(query url.Values, name string, otherwise, low, high int64) (int64, e
 	return n, nil
 }
 
-// record writes an action to the audit log. It is called for what was done, or failed after it had begun.
+// record writes an action to the audit log. It is called for actions that were done, or failed after they had started.
 func (a *API) record(r *http.Request, done job.AuditEntry, err error) {
 	if err != nil {
 		done.Error = err.Error()

@@ -16,16 +16,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Bounds of what is sent.
+// Bounds of requests.
 const (
 	mostQuery    = 16 << 10
 	mostOne      = job.MaxArgs + 64<<10 // bytes of a body that is one object
-	mostBulk     = 64 << 20             // of one that is a job a line
+	mostBulk     = 64 << 20             // bytes of a body with a job on each line
 	mostBulkJobs = 100_000
-	mostDepth    = 100 // objects and arrays in each other
+	mostDepth    = 100 // of nested objects and arrays
 )
 
-// readBody returns the body of a request, which has to be of a media type and not longer than most.
+// readBody returns the body of a request, which must have the Content-Type of JSON and at most most bytes.
 func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	if err := checkType(r, "application/json"); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	return text, err
 }
 
-// bodyOf bounds the body. One that says that it is longer is not read at all.
+// bodyOf bounds the body. If its Content-Length is too large, it is not read at all.
 func bodyOf(w http.ResponseWriter, r *http.Request, most int64) (io.Reader, error) {
 	if r.ContentLength > most {
 		return nil, &http.MaxBytesError{Limit: most}
@@ -61,7 +61,7 @@ func checkType(r *http.Request, want string) error {
 	return nil
 }
 
-// readJSON reads the body of a request, of at most so many bytes, into an object, strictly.
+// readJSON decodes the body of a request, of at most most bytes, into an object, strictly.
 func readJSON(w http.ResponseWriter, r *http.Request, into any, most int64) error {
 	text, err := readBody(w, r, most)
 	if err != nil {
@@ -73,7 +73,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any, most int64) erro
 	return nil
 }
 
-// decode reads one JSON object, and refuses what would be left out of it.
+// decode decodes one JSON object, and refuses what encoding/json would leave out.
 func decode(text []byte, into any) error {
 	switch {
 	case !utf8.Valid(text):
@@ -84,7 +84,7 @@ func decode(text []byte, into any) error {
 		return errors.New("it is null: send a JSON object")
 	}
 	var nesting jsonscan.Nesting
-	if nesting.End(text); nesting.Deepest() > mostDepth { // before anything is built from them
+	if nesting.End(text); nesting.Deepest() > mostDepth { // before anything is decoded
 		return fmt.Errorf("it has more than %d objects and arrays in each other", mostDepth)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -98,7 +98,7 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// explainJSON says without the words of Go what encoding/json met when it read a value of a type.
+// explainJSON describes an error of encoding/json without the terms of Go. into is the type that was decoded.
 func explainJSON(err error, into reflect.Type) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errors.New("the JSON breaks off")
@@ -120,7 +120,7 @@ func explainJSON(err error, into reflect.Type) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// jsonField returns where a field is in the JSON: encoding/json names the embedded structs on the way, too, and elements from Go 1.27 on.
+// jsonField returns the path of a field in the JSON. encoding/json also names the embedded structs on the way, and elements from Go 1.27 on.
 func jsonField(in reflect.Type, field string) string {
 	var path []string
 	names := strings.Split(field, ".")

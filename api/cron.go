@@ -18,10 +18,10 @@ func (a *API) crons(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"crons": list(crons)})
 }
 
-// goneAfter is for how long nothing has been heard of a worker that is taken for gone: the default lease.
+// goneAfter is how long a worker may not have been seen before it counts as gone: the default lease.
 const goneAfter = 30 * time.Second
 
-// cronAction pauses or resumes a cron, or has it tick now.
+// cronAction pauses or resumes a cron, or makes it tick now.
 func (a *API) cronAction(w http.ResponseWriter, r *http.Request) error {
 	action := r.PathValue("action")
 	if action != "pause" && action != "resume" && action != "run" {
@@ -51,7 +51,7 @@ func (a *API) cronAction(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// runCron has one of the workers that have a cron enqueue its job now.
+// runCron makes one of the workers that have a cron enqueue its job now.
 func (a *API) runCron(r *http.Request, c job.CronInfo) error {
 	if c.Paused {
 		return refuse(http.StatusConflict, "the cron is paused: resume it before you run it")
@@ -68,7 +68,7 @@ func (a *API) runCron(r *http.Request, c job.CronInfo) error {
 	return refuse(http.StatusConflict, "no worker that runs has this cron: only such a one knows what to enqueue")
 }
 
-// list makes JSON of no elements an empty array.
+// list returns all, or an empty slice instead of nil, which JSON writes as an array.
 func list[T any](all []T) []T {
 	if all == nil {
 		return []T{}

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A newJob is a job as a client wants it.
+// A newJob is a job as a client sends it.
 type newJob struct {
 	Kind        string            `json:"kind"`
 	Args        json.RawMessage   `json:"args"`
@@ -62,10 +62,10 @@ func (n *newJob) byArgs() bool {
 	return n.UniqueArgs != nil && (n.UniqueArgs.all || len(n.UniqueArgs.fields) > 0)
 }
 
-// unique reports whether the client says what is unique.
+// unique reports whether the client makes the job unique.
 func (n *newJob) unique() bool { return n.UniqueKey != nil || n.byArgs() || n.Debounce != nil }
 
-// options returns what else the client wants.
+// options returns the options of the job.
 func (n *newJob) options() ([]job.EnqueueOption, error) {
 	var options []job.EnqueueOption
 	add := func(o job.EnqueueOption) { options = append(options, o) }
@@ -136,7 +136,7 @@ func (n *newJob) options() ([]job.EnqueueOption, error) {
 	return options, nil
 }
 
-// job makes the job. Its errors are refusals.
+// job creates the job. Its errors are refusals.
 func (a *API) job(n *newJob, more ...job.EnqueueOption) (*job.Job, error) {
 	options, err := n.options()
 	if err != nil {
@@ -171,7 +171,7 @@ func (a *API) enqueue(w http.ResponseWriter, r *http.Request) error {
 	}
 	j, err := a.job(&wanted)
 	if err == nil && key != "" {
-		if j.UniqueKey != "" { // of its kind: it makes a repeated request harmless as well
+		if j.UniqueKey != "" { // by its kind: it makes a repeated request harmless as well
 			key = ""
 		} else {
 			j, err = a.job(&wanted, idempotent(key, body)...)
@@ -185,7 +185,7 @@ func (a *API) enqueue(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id, duplicate := done[0].ID, done[0].Duplicate
-	if duplicate && key != "" { // the answer is that of the first time
+	if duplicate && key != "" { // answer as for the first request
 		duplicate = false
 		if err := a.checkSameBody(r.Context(), id, body); err != nil {
 			return err
@@ -242,16 +242,16 @@ func (a *API) enqueueAll(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, summary)
 }
 
-// inserted is a store that notes which jobs were inserted.
+// inserted is a store that records which jobs were inserted.
 type inserted struct {
 	job.Store
 	order []job.ID // of the jobs, as they came
 
 	mu      sync.Mutex
-	instead map[job.ID]job.ID // of duplicates: who holds the key
+	instead map[job.ID]job.ID // of duplicates: the job that holds the key
 }
 
-// noting notes the order of jobs.
+// noting records the order of jobs.
 func (s *inserted) noting(jobs meanwhile.Stream[*job.Job]) meanwhile.Stream[*job.Job] {
 	return func(yield func(*job.Job, error) bool) {
 		for j, err := range jobs {
@@ -291,7 +291,7 @@ func (s *inserted) list() []job.ID {
 	return list(s.order)
 }
 
-// jobs yields a job for each line that is not empty. The first line that is none ends it.
+// jobs yields a job for each line that is not empty. The first line that is invalid ends the stream.
 func (a *API) jobs(lines *bufio.Scanner) meanwhile.Stream[*job.Job] {
 	return func(yield func(*job.Job, error) bool) {
 		number, n := 0, 0

@@ -16,14 +16,14 @@ import (
 const (
 	mostStreams      = 100              // at once
 	mostFollowed     = 100              // jobs of one stream
-	longestStream    = time.Hour        // then it ends, and the client comes again
-	snapshotInterval = time.Second      // at the store
-	heartbeat        = 15 * time.Second // without an event, so that nobody between takes the stream for dead
+	longestStream    = time.Hour        // then it ends, and the client reconnects
+	snapshotInterval = time.Second      // between two queries of the store
+	heartbeat        = 15 * time.Second // without an event, so that no proxy takes the stream for dead
 )
 
-// events streams what changes, as server-sent events: without parameters the counts and queues, with id these jobs until
-// all of them have finished. No store tells of changes: the stream looks once a second and tells what is different, so that
-// what changed back within a second is not seen.
+// events streams changes as server-sent events: without parameters those of the counts and queues, with id those of these jobs until all of them
+// have finished. Stores do not report changes: the stream queries once a second and sends the differences, so that a change which is undone within
+// a second is not seen.
 func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	query, err := readQuery(r)
 	if err != nil {
@@ -60,7 +60,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	return s.run(ctx, func(ctx context.Context) (bool, error) { return a.tellJobs(ctx, s, wanted.IDs) })
 }
 
-// tellCounts tells how many jobs there are, and how the queues are.
+// tellCounts sends the counts of jobs and the queues, if they have changed.
 func (a *API) tellCounts(ctx context.Context, s *stream) error {
 	seen, err := a.snapshot.read(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (a *API) tellCounts(ctx context.Context, s *stream) error {
 	return s.sendEvent("queues", "queues", map[string]any{"queues": seen.queues})
 }
 
-// tellJobs tells of jobs, and reports whether all of them have finished.
+// tellJobs sends the jobs that have changed, and reports whether all have finished.
 func (a *API) tellJobs(ctx context.Context, s *stream, ids []job.ID) (over bool, err error) {
 	jobs, err := a.config.Store.List(ctx, job.Filter{IDs: ids, Limit: len(ids)})
 	if err != nil {
@@ -101,17 +101,17 @@ func (a *API) tellJobs(ctx context.Context, s *stream, ids []job.ID) (over bool,
 	return false, nil
 }
 
-// A stream is an answer of events.
+// A stream is a response of server-sent events.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	said    map[string][sha256.Size]byte // hash of what was told last, by subject
+	said    map[string][sha256.Size]byte // hash of the last event, by subject
 	begun   bool
 	last    time.Time
 }
 
-// run looks again and again, until there is nothing more to tell, the client is gone, or the time is over. An error before the
-// first event is returned, a later one ends the stream: the client comes again.
+// run polls until there is nothing more to send, the client is gone, or the time is over. An error before the first event is returned; a later one
+// ends the stream, and the client reconnects.
 func (s *stream) run(ctx context.Context, poll func(context.Context) (over bool, err error)) error {
 	for {
 		over, err := poll(ctx)
@@ -150,18 +150,18 @@ func (s *stream) write(text []byte) error {
 	if !s.begun {
 		s.begun = true
 		s.w.Header().Set("Content-Type", "text/event-stream")
-		s.w.Header().Set("X-Accel-Buffering", "no") // of nginx
+		s.w.Header().Set("X-Accel-Buffering", "no") // nginx must not buffer it
 		text = append([]byte("retry: 2000\n\n"), text...)
 	}
 	s.last = time.Now()
-	_ = s.control.SetWriteDeadline(s.last.Add(writeTime)) // an error says that there is none
+	_ = s.control.SetWriteDeadline(s.last.Add(writeTime)) // an error means that there are no deadlines
 	if _, err := s.w.Write(text); err != nil {
 		return err
 	}
 	return s.control.Flush()
 }
 
-// A storeSnapshot is what all streams share: the store is asked once for all that want to know within a second.
+// A storeSnapshot is shared by all streams: the store is queried at most once a second for all of them.
 type storeSnapshot struct {
 	store job.Store
 	mu    sync.Mutex
@@ -174,7 +174,7 @@ type seen struct {
 	queues []shownQueue
 }
 
-// read looks, or returns what was seen less than a second ago.
+// read queries the store, or returns a result that is less than a second old.
 func (l *storeSnapshot) read(ctx context.Context) (seen, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// counting counts how often it is asked for counts.
+// A counting store counts the calls of Counts.
 type counting struct {
 	*memory.Store
 	n atomic.Int64
@@ -80,7 +80,7 @@ func TestEventsOfJobs(t *testing.T) {
 		ask(h, "POST", "/jobs/"+one.String()+"/cancel", "")
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		got := end() // which has ended by itself: after it there is nothing to cancel
+		got := end() // the stream has ended by itself: there is nothing to cancel
 		if strings.Count(got, "event: job\n") != 3 || strings.Count(got, "event: gone\ndata: {\"id\":\""+gone.String()+"\"}") != 1 ||
 			!strings.Contains(got, `"state":"canceled"`) || !strings.HasSuffix(got, "event: end\ndata: {}\n\n") {
 			t.Errorf("the stream was\n%s", got)
@@ -88,7 +88,7 @@ func TestEventsOfJobs(t *testing.T) {
 	})
 }
 
-// HEAD asks for the head of a stream alone, which ends.
+// TestHeadOfEvents: a HEAD request is answered with the headers of a stream, and ends.
 func TestHeadOfEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -99,7 +99,7 @@ func TestHeadOfEvents(t *testing.T) {
 	})
 }
 
-// TestShutdownEndsEvents shuts down the server of a program while a client follows events: http.Server.Shutdown waits for all answers.
+// TestShutdownEndsEvents shuts down the server of a program while a client follows events: http.Server.Shutdown waits for all responses.
 func TestShutdownEndsEvents(t *testing.T) {
 	server := httptest.NewServer(api.New(api.Config{Store: memory.New()}))
 	defer server.Close()
@@ -118,7 +118,7 @@ func TestShutdownEndsEvents(t *testing.T) {
 	}
 }
 
-// TestStopEndsEvents does so for a server that is no http.Server.
+// TestStopEndsEvents does the same for a server that is not an http.Server.
 func TestStopEndsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := api.New(api.Config{Store: memory.New()})
@@ -134,7 +134,7 @@ func TestStopEndsEvents(t *testing.T) {
 		h.Stop()
 		synctest.Wait()
 		if !ended {
-			t.Error("the stream goes on")
+			t.Error("the stream continues after Stop")
 		}
 	})
 }
@@ -157,7 +157,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		if got := end(); !strings.Contains(got, "event: counts") {
-			t.Errorf("when others have ended: %s", got)
+			t.Errorf("after other streams have ended: got %s", got)
 		}
 	})
 }

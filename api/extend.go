@@ -20,7 +20,7 @@ const (
 	mostLabel    = 255 // bytes of a label, and of other texts about a program
 )
 
-// A shownProgram is what a worker program says of itself.
+// A shownProgram is what a worker program reports about itself.
 type shownProgram struct {
 	Name        string   `json:"name"`
 	Host        string   `json:"host"`
@@ -51,14 +51,14 @@ func (p *shownProgram) info() (job.WorkerInfo, error) {
 	return job.WorkerInfo{Name: p.Name, Host: p.Host, PID: p.PID, Version: p.Language, Labels: p.Labels, Concurrency: p.Concurrency}, nil
 }
 
-// An attempt says which attempt is meant.
+// An attempt identifies an attempt of a job.
 type attempt struct {
 	Session sessionText `json:"session"`
 	ID      job.ID      `json:"id"`
 	Attempt int         `json:"attempt"`
 }
 
-// extend extends the leases of a program, writes what it tells of its jobs, and answers what it has to know.
+// extend extends the leases of a program, writes what it reports about its jobs, and answers with its lost and canceled jobs and its state.
 func (a *API) extend(w http.ResponseWriter, r *http.Request) error {
 	var given struct {
 		Worker   shownProgram `json:"worker"`
@@ -136,7 +136,7 @@ func (a *API) extend(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"lost": list(got.Lost), "canceled": list(got.Canceled), "state": got.State})
 }
 
-// reports are what is told of each attempt.
+// reports has the report about each attempt.
 type reports map[attempt]*job.Report
 
 func (all reports) of(which attempt) (*job.Report, error) {
@@ -166,7 +166,7 @@ type record struct {
 	Attrs   map[string]json.RawMessage `json:"attrs"`
 }
 
-// levels are the levels of programs in many languages.
+// levels maps the names of levels in many languages to those of slog.
 var levels = map[string]slog.Level{
 	"": slog.LevelInfo, "trace": slog.LevelDebug - 4, "debug": slog.LevelDebug, "info": slog.LevelInfo, "notice": slog.LevelInfo + 2,
 	"warn": slog.LevelWarn, "warning": slog.LevelWarn, "error": slog.LevelError, "fatal": slog.LevelError + 4, "critical": slog.LevelError + 4,
@@ -184,7 +184,7 @@ func (r *record) record() (job.Record, error) {
 	return record, nil
 }
 
-// attrText writes attributes as slog's text handler does, by name. What is no string is written as JSON.
+// attrText writes attributes as slog's text handler does, sorted by name. Values that are not strings are written as JSON.
 func attrText(attrs map[string]json.RawMessage) string {
 	if len(attrs) == 0 {
 		return ""
@@ -205,6 +205,6 @@ func attrText(attrs map[string]json.RawMessage) string {
 		}
 		return a
 	}})
-	_ = handler.Handle(context.Background(), line) // a buffer takes it
+	_ = handler.Handle(context.Background(), line) // a buffer returns no error
 	return strings.TrimSpace(text.String())
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A refusal is an error that the client is told as it is.
+// A refusal is an error whose text the client receives.
 type refusal struct {
 	status int
 	detail string
 	more   map[string]any // members of the problem
-	allow  string         // methods
+	allow  string         // for the header Allow
 }
 
 func (r *refusal) Error() string { return r.detail }
@@ -35,7 +35,7 @@ type partial struct {
 
 func (p *partial) Unwrap() error { return p.error }
 
-// fail answers with what went wrong. What a store says is for the log: it may name hosts and users.
+// fail answers with an error. Errors of the store are only logged: they may name hosts and users.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	refused := explain(err)
 	if refused == nil {
@@ -57,17 +57,17 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	problem.Write(w, refused.status, refused.detail, more)
 }
 
-// readOn reads what the client still sends, as far as it is as much as a request may have and comes soon. A client that reads no answer before it has
-// sent all, as those of Python's standard library, would get none: net/http closes the connection when much is left.
+// readOn reads the rest of the body, up to the size that a request may have and for a short time. A client that does not read the answer before it
+// has sent everything, such as those of Python's standard library, would otherwise get none: net/http closes the connection if much is left.
 func readOn(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Expect") != "" { // it waits for leave to send
+	if r.Header.Get("Expect") != "" { // the client waits for permission to send
 		return
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readOnTime))
 	_, _ = io.CopyN(io.Discard, r.Body, mostBulk)
 }
 
-// explain returns what to tell the client, nil for what is not its business.
+// explain returns what to answer the client, or nil for an error that it must not see.
 func explain(err error) *refusal {
 	if known, ok := errors.AsType[*refusal](err); ok {
 		return known
@@ -86,7 +86,7 @@ func explain(err error) *refusal {
 	return nil
 }
 
-// notRouted says what is wrong with a request that the mux has no handler for.
+// notRouted returns the refusal of a request that the mux has no handler for.
 func notRouted(handler http.Handler, r *http.Request) error {
 	var answer muted
 	handler.ServeHTTP(&answer, r)

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A filter says which jobs are meant: in the query of a list, and in the body of an action. A nil field is not given.
+// A filter selects jobs: in the query of a list, and in the body of an action. A nil field is not given.
 type filter struct {
 	ID             []string `json:"id"`
 	Kind           []string `json:"kind"`
@@ -30,12 +30,12 @@ const mostListed = 1000 // values of one field of a filter
 
 var states = job.States()
 
-// lists returns the fields of several values, by their names.
+// lists returns the fields with several values, by their names.
 func (f *filter) lists() map[string]*[]string {
 	return map[string]*[]string{"id": &f.ID, "kind": &f.Kind, "queue": &f.Queue, "state": &f.State, "args": &f.Args, "meta": &f.Meta}
 }
 
-// texts returns the fields of one value, by their names.
+// texts returns the fields with one value, by their names.
 func (f *filter) texts() map[string]**string {
 	return map[string]**string{
 		"worker": &f.Worker, "error": &f.Error, "unique_key": &f.UniqueKey,
@@ -43,7 +43,7 @@ func (f *filter) texts() map[string]**string {
 	}
 }
 
-// queryFilter reads a filter from a query, in which an empty value is one that is not given. Its own fields are taken out of the query.
+// queryFilter reads a filter from a query, in which an empty value counts as not given. It removes the fields of the filter from the query.
 func queryFilter(query url.Values) (filter, error) {
 	var f filter
 	for name, many := range f.lists() {
@@ -62,7 +62,7 @@ func queryFilter(query url.Values) (filter, error) {
 	return f, nil
 }
 
-// checkGiven refuses a field that is given as nothing: who has a list of jobs to change that is empty does not mean all.
+// checkGiven refuses a field that is given but empty: a client whose list of jobs to change is empty does not mean all jobs.
 func (f *filter) checkGiven() error {
 	for name, many := range f.lists() {
 		if *many != nil && len(*many) == 0 {
@@ -77,7 +77,7 @@ func (f *filter) checkGiven() error {
 	return nil
 }
 
-// single takes a parameter that may come once out of a query.
+// single removes a parameter that may occur once from a query, and returns it.
 func single(query url.Values, name string) (string, error) {
 	values := query[name]
 	query.Del(name)
@@ -96,7 +96,7 @@ func readQuery(r *http.Request) (url.Values, error) {
 	return query, nil
 }
 
-// checkRest refuses parameters that nobody has taken.
+// checkRest refuses the parameters that are left in a query.
 func checkRest(query url.Values) error {
 	for name := range query {
 		return refuse(http.StatusBadRequest, "%.40q is no parameter of this path", name)
@@ -104,7 +104,7 @@ func checkRest(query url.Values) error {
 	return nil
 }
 
-// withoutQuery is for what takes no parameters: DELETE with dry_run=true deletes nothing then.
+// withoutQuery refuses requests with parameters, so that DELETE with dry_run=true deletes nothing.
 func withoutQuery(do func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		query, err := readQuery(r)
@@ -118,7 +118,7 @@ func withoutQuery(do func(http.ResponseWriter, *http.Request) error) func(http.R
 	}
 }
 
-// empty reports whether a filter means all jobs.
+// empty reports whether a filter selects all jobs.
 func (f *filter) empty() bool {
 	for _, many := range f.lists() {
 		if len(*many) > 0 {
@@ -140,7 +140,7 @@ func textOf(given *string) string {
 	return *given
 }
 
-// filter returns the filter as package job knows it. Its errors are refusals.
+// filter converts a filter to one of package job. Its errors are refusals.
 func (a *API) filter(f filter) (job.Filter, error) {
 	wanted := job.Filter{Kinds: f.Kind, Queues: f.Queue, Worker: textOf(f.Worker), Error: textOf(f.Error), UniqueKey: textOf(f.UniqueKey)}
 	err := func() error {

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// An ending is what became of an attempt.
+// An ending is the outcome of an attempt.
 type ending struct {
 	attempt
 	Outcome string          `json:"outcome"`
@@ -32,7 +32,7 @@ type failure struct {
 	Backtrace []string `json:"backtrace"`
 }
 
-// Error is the text that is shown of the job.
+// Error returns the text that is shown for the job.
 func (f *failure) Error() string {
 	switch {
 	case f.Type == "":
@@ -43,7 +43,7 @@ func (f *failure) Error() string {
 	return f.Type + ": " + f.Message
 }
 
-// finish writes what became of attempts.
+// finish writes the outcomes of attempts.
 func (a *API) finish(w http.ResponseWriter, r *http.Request) error {
 	var given struct {
 		Ends []ending `json:"ends"`
@@ -87,7 +87,7 @@ func (a *API) finish(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"lost": list(lost)})
 }
 
-// check returns what does not go with the outcome.
+// check returns an error if fields are missing, or do not go with the outcome.
 func (e *ending) check() error {
 	is := func(outcomes ...string) bool { return slices.Contains(outcomes, e.Outcome) }
 	switch {
@@ -113,7 +113,7 @@ func (e *ending) check() error {
 	return nil
 }
 
-// end returns an end as package job knows it.
+// end converts an ending to an End of package job.
 func (a *API) end(e *ending) (job.End, error) {
 	session, err := e.Session.session()
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 
 const (
 	idempotencyHeader = "Idempotency-Key"
-	idempotencyMeta   = "idempotency.body" // where a job has the hash of the body by which it was enqueued
-	idempotencyTime   = 24 * time.Hour     // for which a key is held
+	idempotencyMeta   = "idempotency.body" // key of Meta for the hash of the body by which a job was enqueued
+	idempotencyTime   = 24 * time.Hour     // how long a key is held
 	mostIdempotency   = 255                // bytes of the header
 )
 
-// idempotencyKey returns the key of a request, "" for none. The draft of the IETF has it in quotes, which most programs leave out.
+// idempotencyKey returns the key of a request, "" for none. The draft of the IETF puts it in quotes, which most programs leave out.
 func idempotencyKey(r *http.Request) (string, error) {
 	given := r.Header.Values(idempotencyHeader)
 	switch {
@@ -51,14 +51,14 @@ func hashText(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// idempotent returns the options by which a job is enqueued once for a key, whose job is to have no other unique key.
+// idempotent returns the options that enqueue a job only once for a key. The job must have no other unique key.
 func idempotent(key string, body []byte) []job.EnqueueOption {
 	return []job.EnqueueOption{
 		job.Unique("idempotency " + hashText([]byte(key))), job.UniqueFor(idempotencyTime), job.Meta(idempotencyMeta, hashText(body)),
 	}
 }
 
-// checkSameBody refuses a key whose job was enqueued by another body. A job that is gone, while its key is held, was as it was.
+// checkSameBody refuses a key whose job was enqueued by another body. A job that was deleted while its key is held is not compared.
 func (a *API) checkSameBody(ctx context.Context, id job.ID, body []byte) error {
 	first, err := job.Find(ctx, a.config.Store, id)
 	switch {

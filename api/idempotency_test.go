@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// A request that is sent again with its key has the answer of the first, and enqueues nothing.
+// TestIdempotencyKey: a request that is sent again with its key gets the answer of the first, and enqueues nothing.
 func TestIdempotencyKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFarm(t)
@@ -35,14 +35,14 @@ func TestIdempotencyKey(t *testing.T) {
 		}
 		f.finish(f.claimOne() + `,"outcome":"completed"`)
 		if got := read[enqueued](t, ask(f.api, "POST", "/jobs", `{"kind":"k","args":1}`, key), 201); got != first {
-			t.Errorf("when it has finished: got %+v, want %+v", got, first)
+			t.Errorf("after the job has finished: got %+v, want %+v", got, first)
 		}
 		if w := ask(f.api, "DELETE", "/jobs/"+first.ID.String(), ""); w.Code != 204 {
 			t.Fatal(w.Body)
 		}
 		time.Sleep(24 * time.Hour)
 		if got := read[enqueued](t, ask(f.api, "POST", "/jobs", `{"kind":"k","args":1}`, key), 201); got.ID == first.ID {
-			t.Error("a key of yesterday counts")
+			t.Error("a key that is older than a day still counts")
 		}
 		for _, test := range []struct {
 			key, path, body string
@@ -67,7 +67,8 @@ func TestIdempotencyKey(t *testing.T) {
 	})
 }
 
-// A kind that is unique by its definition keeps its own key, and a client that does not know that may send an Idempotency-Key.
+// TestIdempotencyKeyOfAUniqueKind: a kind that is unique by its definition keeps its own key. A client that does not know this may send an
+// Idempotency-Key.
 func TestIdempotencyKeyOfAUniqueKind(t *testing.T) {
 	store := memory.New()
 	unique := job.Define[int]("k", job.UniqueArgs())
@@ -86,7 +87,7 @@ func TestIdempotencyKeyOfAUniqueKind(t *testing.T) {
 		}
 	}
 	if other := read[enqueued](t, ask(h, "POST", "/jobs", `{"kind":"k","args":2}`, header("Idempotency-Key", "a")), 201); other.ID == first.ID {
-		t.Error("other args are taken for the same job")
+		t.Error("a job with other args counts as the same job")
 	}
 }
 
@@ -118,7 +119,8 @@ func TestBulkIDs(t *testing.T) {
 	}
 }
 
-// A request that waits for a job is answered when it has finished, or as it is when the time is over or the server stops.
+// TestShowWaits: a request that waits for a job is answered when the job has finished, or with its current state when the time is over or the
+// server stops.
 func TestShowWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFarm(t)
@@ -127,13 +129,13 @@ func TestShowWaits(t *testing.T) {
 		path := "/jobs/" + id.String() + "?wait=30s"
 		begun := time.Now()
 		if got := read[shown](t, ask(f.api, "GET", path, ""), 200); got.State != job.Queued || time.Since(begun) != 30*time.Second {
-			t.Errorf("after %v it is %s", time.Since(begun), got.State)
+			t.Errorf("after %v the job is %s", time.Since(begun), got.State)
 		}
 		end := f.claimOne() + `,"outcome":"completed"`
 		time.AfterFunc(7*time.Second, func() { f.finish(end) })
 		begun = time.Now()
 		if got := read[shown](t, ask(f.api, "GET", path, ""), 200); got.State != job.Completed || time.Since(begun) != 7*time.Second {
-			t.Errorf("after %v it is %s", time.Since(begun), got.State)
+			t.Errorf("after %v the job is %s", time.Since(begun), got.State)
 		}
 		if w := ask(f.api, "GET", "/jobs/"+job.NewID().String()+"?wait=30s", ""); w.Code != 404 {
 			t.Errorf("got %d %s", w.Code, w.Body)
@@ -142,7 +144,7 @@ func TestShowWaits(t *testing.T) {
 		time.AfterFunc(time.Second, f.api.Stop)
 		begun = time.Now()
 		if got := read[shown](t, ask(f.api, "GET", "/jobs/"+other.String()+"?wait=1m", ""), 200); got.State != job.Queued || time.Since(begun) != time.Second {
-			t.Errorf("after %v it is %s", time.Since(begun), got.State)
+			t.Errorf("after %v the job is %s", time.Since(begun), got.State)
 		}
 	})
 }

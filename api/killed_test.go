@@ -20,7 +20,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// TestMain runs a worker instead of the tests where this program is told to.
+// TestMain runs a worker instead of the tests if the environment asks for it.
 func TestMain(m *testing.M) {
 	if url := os.Getenv("MEANWHILE_TEST_WORKER"); url != "" {
 		if err := work(url, os.Getenv("MEANWHILE_TEST_NAME"), os.Getenv("MEANWHILE_TEST_HANGS") != ""); err != nil {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// work claims and finishes jobs until there are none. One that hangs claims some, finishes the first, says so, and waits to be killed.
+// work claims and finishes jobs until there are none. With hangs, it claims some, finishes the first, prints that, and waits to be killed.
 func work(url, name string, hangs bool) error {
 	call := func(path, body string, into any) error {
 		answer, err := http.Post(url+path, "application/json", strings.NewReader(body))
@@ -69,7 +69,7 @@ func work(url, name string, hangs bool) error {
 	}
 }
 
-// TestAKilledWorkerLosesNothing kills a worker with jobs in its hands: another runs them when the lease is over.
+// TestAKilledWorkerLosesNothing kills a worker that runs jobs: another worker runs them when the lease is over.
 func TestAKilledWorkerLosesNothing(t *testing.T) {
 	testenv.LongTest(t) // its lease runs out after five seconds, the shortest that the API allows
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestAKilledWorkerLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if line, err := bufio.NewReader(says).ReadString('\n'); line != "hangs\n" {
-		t.Fatalf("it says %q, %v\n%s", line, err, out)
+		t.Fatalf("the worker printed %q, %v\n%s", line, err, out)
 	}
 	_ = victim.Process.Kill() // which is SIGKILL
 	_ = victim.Wait()
@@ -126,13 +126,13 @@ func TestAKilledWorkerLosesNothing(t *testing.T) {
 		case string(j.Result) == `"heir"` && j.Attempt == 2 && j.Crashed == 1 && j.Failures[0].Worker == "victim":
 			crashed++
 		case string(j.Result) != `"heir"` || j.Attempt != 1:
-			t.Errorf("it is %+v", j)
+			t.Errorf("got job %+v", j)
 		}
 	}
 	if byVictim != 1 || crashed != 9 {
-		t.Errorf("%d jobs by the one that was killed, %d again by the other, want 1 and 9", byVictim, crashed)
+		t.Errorf("%d jobs were finished by the killed worker, %d run again by the other, want 1 and 9", byVictim, crashed)
 	}
-	h.Stop() // the heir waits for more
+	h.Stop() // the heir waits for more jobs
 	if err := heir.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// shownLimits are the limits of a queue as they are shown and taken: with durations in seconds.
+// shownLimits are the limits of a queue in JSON: with durations in seconds.
 type shownLimits struct {
 	Running int             `json:"running,omitempty"`
 	Starts  *shownRate      `json:"starts,omitempty"`
@@ -99,7 +99,7 @@ func (a *API) limits(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, answer)
 }
 
-// setLimits sets the limits of a queue, in place of those before.
+// setLimits replaces the limits of a queue.
 func (a *API) setLimits(w http.ResponseWriter, r *http.Request) error {
 	var given shownLimits
 	if err := readJSON(w, r, &given, mostOne); err != nil {

@@ -15,7 +15,7 @@ import (
 const (
 	defaultLimit = 50
 	mostLimit    = 200
-	mostPage     = 16 << 20 // bytes, about: a page ends there
+	mostPage     = 16 << 20 // bytes, about, after which a page ends
 )
 
 // list lists jobs, newest first.
@@ -74,7 +74,7 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, page)
 }
 
-// sizeOf returns about how many bytes a job is shown in.
+// sizeOf returns about how many bytes a job has in JSON.
 func sizeOf(j *job.Job) int {
 	size := len(j.Args) + len(j.Result)
 	for i := range j.Failures {
@@ -86,8 +86,8 @@ func sizeOf(j *job.Job) int {
 	return size
 }
 
-// matching yields the jobs that match, and in whose errors, as they are shown, the filter's part of an error is: by what is
-// masked nobody finds a job.
+// matching yields the jobs that match the filter. The filter's part of an error must be in an error as it is shown: jobs cannot be found by masked
+// values.
 func (a *API) matching(ctx context.Context, f job.Filter) meanwhile.Stream[*job.Job] {
 	if f.Error == "" {
 		return job.List(ctx, a.config.Store, f)
@@ -108,7 +108,7 @@ func (a *API) matching(ctx context.Context, f job.Filter) meanwhile.Stream[*job.
 	}
 }
 
-// show shows one job, with wait when it has finished or the time is over.
+// show shows one job; with the parameter wait, when the job has finished or the time is over.
 func (a *API) show(w http.ResponseWriter, r *http.Request) error {
 	id, err := pathID(r)
 	if err != nil {
@@ -167,7 +167,7 @@ func (a *API) showJob(w http.ResponseWriter, r *http.Request, id job.ID) error {
 	return writeJSON(w, http.StatusOK, shown)
 }
 
-// pathID returns the ID in the path of a request; what is none names no job.
+// pathID returns the ID in the path of a request; a text that is not an ID names no job.
 func pathID(r *http.Request) (job.ID, error) {
 	id, err := job.ParseID(r.PathValue("id"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestMetaAndTimeout: both are taken, shown, and jobs are found by their meta, but for what is masked.
+// TestMetaAndTimeout: both are accepted and shown, and jobs can be found by their meta, except by masked values.
 func TestMetaAndTimeout(t *testing.T) {
 	h := api.New(api.Config{Store: memory.New()})
 	one := read[enqueued](t, ask(h, "POST", "/jobs", `{"kind":"k","timeout":"90s","meta":{"tenant":"7","api_key":"hunter2"}}`), 201)

@@ -51,7 +51,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// A described API checks its requests and answers against the description, and notes which it has seen.
+// A described API checks its requests and answers against the description, and records which it has seen.
 type described struct {
 	*API
 	doc  *openapi3.T
@@ -88,7 +88,7 @@ func (d *described) ask(t *testing.T, method, path, body string, status int, hea
 	if status < 300 {
 		r.Body = io.NopCloser(strings.NewReader(body))
 		if err := openapi3filter.ValidateRequest(t.Context(), request); err != nil {
-			t.Errorf("%s %s %s: was taken, and is not as described: %v", method, path, body, err)
+			t.Errorf("%s %s %s: was accepted, but is not as described: %v", method, path, body, err)
 		}
 	}
 	answer := &openapi3filter.ResponseValidationInput{RequestValidationInput: request, Status: status, Header: w.Header(), Options: request.Options}
@@ -116,7 +116,7 @@ func asText(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filt
 	return string(text), err
 }
 
-// TestDescription asks for each status that the description names, and holds each answer against its schema.
+// TestDescription makes a request for each status in the description, and validates each answer.
 func TestDescription(t *testing.T) {
 	for _, media := range []string{"application/x-ndjson", "text/event-stream", "application/yaml"} {
 		openapi3filter.RegisterBodyDecoder(media, asText)
@@ -152,7 +152,7 @@ func TestDescription(t *testing.T) {
 	running, done := everything(ctx, t, store)
 	d.ask(t, "GET", "/jobs?limit=2&state=queued&state=running&args=n=1&worker=w&error=b", "", 200)
 	if page := d.ask(t, "GET", "/jobs", "", 200); !strings.Contains(page, `"records":`) || !strings.Contains(page, `"progress":`) || !strings.Contains(page, `"failures":`) {
-		t.Errorf("the page has not all that a job can have: %s", page)
+		t.Errorf("the page lacks something that a job can have: %s", page)
 	}
 	d.ask(t, "GET", "/jobs?limit=1", "", 200)
 	d.ask(t, "GET", "/jobs?x=1", "", 400)
@@ -284,14 +284,14 @@ func TestDescription(t *testing.T) {
 		for method, operation := range item.Operations() {
 			for status := range operation.Responses.Map() {
 				if what := method + " " + template + " " + status; status != "default" && !d.seen[what] {
-					t.Errorf("described, and not seen: %s", what)
+					t.Errorf("described, but not seen: %s", what)
 				}
 			}
 		}
 	}
 }
 
-// askTooMuch gives each path a parameter that it does not have.
+// askTooMuch sends each path a parameter that it does not have.
 func (d *described) askTooMuch(t *testing.T, id string) {
 	t.Helper()
 	values := strings.NewReplacer("{id}", id, "{name}", "q", "{action}", "pause")
@@ -304,7 +304,7 @@ func (d *described) askTooMuch(t *testing.T, id string) {
 	}
 }
 
-// askForMore asks for what is known of workers, of the past and of a running job.
+// askForMore asks for what the store keeps about workers, the past and a running job.
 func (d *described) askForMore(t *testing.T, store job.Store, viewer []string, running string) {
 	t.Helper()
 	d.ask(t, "POST", "/jobs", `{"kind":"once"}`, 201, "Idempotency-Key", "a")
@@ -353,11 +353,11 @@ func (d *described) askForMore(t *testing.T, store job.Store, viewer []string, r
 	d.ask(t, "POST", "/crons/c/run", "", 204)
 	got, err := store.Renew(t.Context(), job.Renewal{Worker: "w", Session: 1, Lease: time.Hour})
 	if want := []job.Command{{Do: job.CommandQuiet}, {Do: job.CommandTick, Cron: "c"}}; err != nil || !slices.Equal(got.Commands, want) {
-		t.Errorf("the worker is ordered %+v, %v; want %+v", got.Commands, err, want)
+		t.Errorf("the worker gets the commands %+v, %v; want %+v", got.Commands, err, want)
 	}
 }
 
-// askForWork asks for each status of what worker programs send.
+// askForWork makes a request for each status of the paths for worker programs.
 func (d *described) askForWork(t *testing.T, viewer, plain []string) {
 	t.Helper()
 	for path, none := range map[string]string{"claim": "{}", "extend": "{}", "finish": `{"ends":[{}]}`, "leave": "{}"} {
@@ -391,7 +391,7 @@ func (d *described) askForWork(t *testing.T, viewer, plain []string) {
 	d.ask(t, "POST", "/worker/claim", `{"worker":"v","queues":["work"],"wait":1}`, 503)
 }
 
-// everything gives a store a job with all that a job can have, a worker and a cron, and returns a running job and one that is done.
+// everything adds a job with all that a job can have, a worker and a cron to a store, and returns a running job and one that has finished.
 func everything(ctx context.Context, t *testing.T, store job.Store) (running, done job.ID) {
 	t.Helper()
 	claim := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "q", Limit: 1}, {Queue: "default", Limit: 1}}, Limit: 2, Lease: time.Hour}

@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// The limits of single keys on a page.
+// How many keys with limits are on a page.
 const (
 	usualOverrides = 50
 	mostOverrides  = 1000
@@ -51,7 +51,7 @@ func (a *API) overrides(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, answer)
 }
 
-// setKeyLimits sets limits of one key of a queue, in place of those before.
+// setKeyLimits replaces the limits of one key of a queue.
 func (a *API) setKeyLimits(w http.ResponseWriter, r *http.Request) error {
 	query, err := readQuery(r)
 	if err != nil {

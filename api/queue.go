@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A shownQueue is a queue as it is shown: with its wait in seconds.
+// A shownQueue is a queue in JSON: with its wait in seconds.
 type shownQueue struct {
 	job.QueueInfo
 	Wait float64 `json:"wait"`
@@ -38,7 +38,7 @@ func (a *API) queueAction(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	name := r.PathValue("name")
-	if err := job.ActionMove(name).Check(); err != nil { // what jobs can be moved to is the name of a queue
+	if err := job.ActionMove(name).Check(); err != nil { // this checks the name: jobs can be moved to any valid queue
 		return refuse(http.StatusUnprocessableEntity, "%v", err)
 	}
 	err = a.config.Store.Pause(r.Context(), name, paused)
@@ -50,7 +50,7 @@ func (a *API) queueAction(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// isPause reads the action at the end of a path, on a queue or a cron.
+// isPause reads the action on a queue from the path of a request.
 func isPause(r *http.Request) (bool, error) {
 	switch action := r.PathValue("action"); action {
 	case "pause":

@@ -16,10 +16,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// element is one of an array in the name of a field, which Go 1.26 does not say.
+// element matches the index of an array element in the name of a field, which Go 1.26 leaves out.
 var element = regexp.MustCompile(`("\w+)\.0\.`)
 
-// TestRefusals sends what is wrong, and wants one line that says what.
+// TestRefusals sends invalid requests, and wants one line that explains each.
 func TestRefusals(t *testing.T) {
 	h := api.New(api.Config{Store: memory.New()})
 	id := job.NewID().String()
@@ -155,7 +155,7 @@ func TestAStoreThatFails(t *testing.T) {
 			t.Errorf("%s: got %d %s", path, w.Code, w.Body)
 		}
 		if !strings.Contains(log.String(), "path=/api/v1"+path) || !strings.Contains(log.String(), "db7.internal") {
-			t.Errorf("%s: the log says %s", path, &log)
+			t.Errorf("%s: the log has %s", path, &log)
 		}
 	}
 }
@@ -167,11 +167,11 @@ func TestARequestThatIsGivenUp(t *testing.T) {
 	cancel()
 	w := ask(h, "GET", "/counts", "", func(r *http.Request) { *r = *r.WithContext(ctx) })
 	if w.Code != 503 || !strings.Contains(w.Body.String(), "was given up") || log.Len() > 0 {
-		t.Errorf("got %d %s; the log says %s", w.Code, w.Body, &log)
+		t.Errorf("got %d %s; the log has %s", w.Code, w.Body, &log)
 	}
 }
 
-// FuzzRequest sends any body to any path: the answer is JSON, is no failure of the server, and what is refused changed nothing.
+// FuzzRequest sends any body to any path. The answer is JSON and not a failure of the server, and a refused request changes nothing.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"POST", "/jobs", `{"kind":"k","args":{"a":[1]},"unique_args":["a"],"delay":"1h"}`},

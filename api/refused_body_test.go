@@ -15,8 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestARefusalReachesAClientThatSendsAllFirst has clients that read no answer before they have sent their body, as those of Python's
-// standard library do.
+// TestARefusalReachesAClientThatSendsAllFirst: clients read no answer before they have sent their body, like those of Python's standard library.
 func TestARefusalReachesAClientThatSendsAllFirst(t *testing.T) {
 	line := `{"kind":"k"}` + "\n"
 	for name, test := range map[string]struct {
@@ -42,7 +41,7 @@ func TestARefusalReachesAClientThatSendsAllFirst(t *testing.T) {
 					body = fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(test.body), test.body)
 				}
 				if _, err := io.WriteString(conn, head+body); err != nil {
-					t.Fatalf("the server did not read on: %v", err)
+					t.Fatalf("the server stopped reading: %v", err)
 				}
 				answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 				if err != nil || answer.StatusCode != test.status {
@@ -53,7 +52,7 @@ func TestARefusalReachesAClientThatSendsAllFirst(t *testing.T) {
 	}
 }
 
-// A client that has been refused and sends no more, and one that waits for leave to send, are answered.
+// TestARefusalDoesNotWaitForABody: a refused client that sends no more is answered, and so is one that waits for permission to send.
 func TestARefusalDoesNotWaitForABody(t *testing.T) {
 	for name, head := range map[string]string{"stalled": "", "expects 100": "Expect: 100-continue\r\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +74,7 @@ func TestARefusalDoesNotWaitForABody(t *testing.T) {
 	}
 }
 
-// serve has a server answer on a connection without buffers.
+// serve returns a connection without buffers to a new server.
 func serve(t *testing.T) net.Conn {
 	t.Helper()
 	store := memory.New()
@@ -99,7 +98,7 @@ func serve(t *testing.T) net.Conn {
 	return ours
 }
 
-// oneConn is a listener that accepts a connection.
+// oneConn is a listener that accepts one connection.
 type oneConn struct {
 	conn   chan net.Conn
 	closed chan struct{}

@@ -7,16 +7,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A shownJob is a job as it is shown: with its view, durations in seconds, and what is secret masked.
+// A shownJob is a job in JSON: with its view, durations in seconds, and secrets masked.
 type shownJob struct {
 	*job.Job
 	View      job.State `json:"view"`
 	UniqueFor float64   `json:"unique_for,omitempty"`
 	Timeout   float64   `json:"timeout,omitempty"`
-	Why       string    `json:"why,omitempty"` // it does not run
+	Why       string    `json:"why,omitempty"` // why it does not run
 }
 
-// shown returns a job to show. It keeps parts of j.
+// shown returns a job to show. It shares parts of j.
 func (a *API) shown(j *job.Job, now time.Time) shownJob {
 	c := *j
 	c.Args, c.Result = a.mask.JSON(j.Args), a.mask.JSON(j.Result)

@@ -11,7 +11,7 @@ type span time.Duration
 
 const mostSpan = 100 * 365 * 24 * time.Hour
 
-// UnmarshalJSON reads a span.
+// UnmarshalJSON decodes a span.
 func (s *span) UnmarshalJSON(text []byte) error {
 	wrong := fmt.Errorf(`%.30s is no duration: give seconds, or a text such as "1h30m", up to a hundred years`, text)
 	var seconds float64
@@ -40,7 +40,7 @@ func (s span) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(
 // A moment is a time of RFC 3339.
 type moment struct{ time.Time }
 
-// UnmarshalText reads a moment.
+// UnmarshalText decodes a moment.
 func (m *moment) UnmarshalText(text []byte) error {
 	t, err := time.Parse(time.RFC3339, string(text))
 	if err != nil {
@@ -50,7 +50,7 @@ func (m *moment) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a moment; without it that of time.Time would be taken.
+// UnmarshalJSON decodes a moment; without it, the method of time.Time would be used.
 func (m *moment) UnmarshalJSON(text []byte) error {
 	var written string
 	if json.Unmarshal(text, &written) != nil {

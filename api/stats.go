@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostMinutes are shown of the past; stores keep two hours.
+// mostMinutes is how many minutes of the past can be shown; stores keep two hours.
 const mostMinutes = 120
 
 // A shownStat is what all workers did in a minute with the jobs of a queue and a kind.
@@ -30,7 +30,7 @@ type shownStat struct {
 	Run       quantiles `json:"run"`
 }
 
-// Quantiles are times in seconds.
+// quantiles are durations in seconds.
 type quantiles struct {
 	N   int64   `json:"n"`
 	P50 float64 `json:"p50"`
@@ -43,7 +43,7 @@ func quantilesOf(h *job.Histogram) quantiles {
 	return quantiles{h.Count(), of(0.5), of(0.95), of(0.99)}
 }
 
-// stats shows what was done in the last minutes.
+// stats shows the statistics of the last minutes.
 func (a *API) stats(w http.ResponseWriter, r *http.Request) error {
 	query, err := readQuery(r)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// counts tells how many jobs there are.
+// counts shows how many jobs there are.
 func (a *API) counts(w http.ResponseWriter, r *http.Request) error {
 	counts, err := a.config.Store.Counts(r.Context())
 	if err != nil {
@@ -20,6 +20,6 @@ var description []byte
 // describe serves the description of the API.
 func (a *API) describe(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "application/yaml")
-	_, _ = w.Write(description) // an error is the client's
+	_, _ = w.Write(description) // an error concerns the client alone
 	return nil
 }

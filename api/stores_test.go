@@ -62,7 +62,7 @@ var storesOnDisk = map[string]func(t testing.TB) job.Store{
 	},
 }
 
-// drain has workers claim and finish jobs over HTTP, batch at a time, until n are finished.
+// drain runs workers that claim and finish jobs over HTTP, batch at a time, until n are finished.
 func drain(tb testing.TB, store job.Store, n, batch, workers int) {
 	h := api.New(api.Config{Store: store})
 	server := httptest.NewServer(h)
@@ -134,7 +134,7 @@ func fill(tb testing.TB, store job.Store, n int) {
 	}
 }
 
-// TestWorkOnEachStore: workers beside each other run each job once.
+// TestWorkOnEachStore: concurrent workers run each job once.
 func TestWorkOnEachStore(t *testing.T) {
 	t.Parallel()
 	for name, open := range storesOnDisk {
@@ -157,13 +157,13 @@ func TestWorkOnEachStore(t *testing.T) {
 				workers = append(workers, w.Name)
 			}
 			if len(workers) != 4 {
-				t.Errorf("listed are %q", workers)
+				t.Errorf("got workers %q, want 4", workers)
 			}
 		})
 	}
 }
 
-// BenchmarkWork is the time of a job from claim to finish, over HTTP on loopback, with eight workers.
+// BenchmarkWork measures the time of a job from claim to finish, over HTTP on loopback, with eight workers.
 func BenchmarkWork(b *testing.B) {
 	for name, open := range storesOnDisk {
 		for _, batch := range []int{1, 100} {

@@ -8,10 +8,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// watchFor is for how long a worker reports the tree of a job after a request for it.
+// watchFor is how long a worker reports the tree of a job after a request for it.
 const watchFor = 5 * time.Second
 
-// tree shows what the tasks of a running job do, as its worker has reported. The first request only asks the worker for a report.
+// tree shows what the tasks of a running job are doing, as its worker has reported. The first request only asks the worker for a report.
 func (a *API) tree(w http.ResponseWriter, r *http.Request) error {
 	id, err := pathID(r)
 	if err != nil {

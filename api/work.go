@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Bounds of what worker programs ask for.
+// Bounds of the requests of worker programs.
 const (
 	mostWork    = 32 << 20 // bytes of a body
 	mostPolls   = 500      // claims that wait, at once
@@ -31,7 +31,7 @@ const (
 	pollTime    = mostWait + shortTime
 )
 
-// A seconds is a duration that is answered as a text such as "30s".
+// A seconds is a duration that is written as a text such as "30s".
 type seconds time.Duration
 
 // MarshalJSON writes a duration as a number of seconds with an s.
@@ -39,7 +39,7 @@ func (s seconds) MarshalJSON() ([]byte, error) {
 	return json.Marshal(strconv.FormatFloat(time.Duration(s).Seconds(), 'f', -1, 64) + "s")
 }
 
-// A claim says which jobs a program wants.
+// A claim describes which jobs a program wants.
 type claim struct {
 	Worker string   `json:"worker"`
 	Queues []string `json:"queues"`
@@ -49,7 +49,7 @@ type claim struct {
 	Wait   span     `json:"wait"`
 }
 
-// fetch returns the claim as package job knows it. Its errors are refusals.
+// fetch converts the claim to a Fetch of package job. Its errors are refusals.
 func (c *claim) fetch() (job.Fetch, error) {
 	f := job.Fetch{Worker: c.Worker, Queues: c.Queues, Kinds: c.Kinds, Limit: 1, Wait: time.Duration(c.Wait)}
 	var err error
@@ -103,7 +103,7 @@ func checkLease(given *span) (time.Duration, error) {
 	return lease, nil
 }
 
-// A claimedJob is a job as a worker program needs it: with its args as they are.
+// A claimedJob is a job as a worker program receives it: its args are not masked.
 type claimedJob struct {
 	ID          job.ID            `json:"id"`
 	Kind        string            `json:"kind"`
@@ -120,8 +120,8 @@ type claimedJob struct {
 	Cost        int               `json:"cost,omitempty"`
 }
 
-// claim gives jobs to a program, and waits for some where none are due. What was claimed for a program that has gone meanwhile is
-// released. A claim that is waiting when the server stops is answered at once.
+// claim claims jobs for a program, and waits for some if none are due. Jobs that were claimed for a program that has disconnected by then are
+// released. A claim that is waiting when the server stops is answered immediately.
 func (a *API) claim(w http.ResponseWriter, r *http.Request) error {
 	var wanted claim
 	if err := readJSON(w, r, &wanted, mostOne); err != nil {
@@ -163,7 +163,7 @@ func (a *API) claim(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// deliver writes an answer and returns an error when it is sure that it was not received.
+// deliver writes an answer, and returns an error if it is certain that the client has not received it.
 func deliver(w http.ResponseWriter, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -190,7 +190,7 @@ func acquire(places chan struct{}) bool {
 	}
 }
 
-// leave takes a worker program off the list.
+// leave removes a worker program from the list.
 func (a *API) leave(w http.ResponseWriter, r *http.Request) error {
 	var who struct {
 		Worker string `json:"worker"`
@@ -210,7 +210,7 @@ func (a *API) leave(w http.ResponseWriter, r *http.Request) error {
 
 func showSession(s job.Session) string { return strconv.FormatInt(int64(s), 10) }
 
-// A sessionText is a session as programs know it.
+// A sessionText is a session as programs send it.
 type sessionText string
 
 func (s sessionText) session() (job.Session, error) {
@@ -221,7 +221,7 @@ func (s sessionText) session() (job.Session, error) {
 	return job.Session(n), nil
 }
 
-// checkWorker refuses what is no name of a worker.
+// checkWorker refuses an invalid name of a worker.
 func checkWorker(name string) error {
 	switch {
 	case name == "":

@@ -43,7 +43,7 @@ type extended struct {
 
 type finished struct{ Lost []job.ID }
 
-// A farm is an API, with requests of worker programs.
+// A farm is an API, with methods for the requests of worker programs.
 type farm struct {
 	*testing.T
 	store *memory.Store
@@ -65,7 +65,7 @@ func (f *farm) claim(more string) claimed {
 	return read[claimed](f.T, ask(f.api, "POST", "/worker/claim", `{"worker":"w","queues":["default"]`+more+`}`), 200)
 }
 
-// claimOne claims the only job that is due, and returns what names its attempt.
+// claimOne claims the only job that is due, and returns the fields that identify its attempt.
 func (f *farm) claimOne() string { return f.claimFirst(5) }
 
 func (f *farm) claimFirst(limit int) string {
@@ -114,11 +114,11 @@ func TestClaim(t *testing.T) {
 			t.Errorf("got %+v", j)
 		}
 		if got := f.find(id); got.Worker != "w" || got.State != job.Running {
-			t.Errorf("it is %+v", got)
+			t.Errorf("got job %+v", got)
 		}
-		// An answer that is lost comes back when the lease is over, and not before.
+		// The jobs of a lost answer are claimed again when the lease is over, and not before.
 		if again := f.claim(`,"wait":"60s"`); len(again.Jobs) > 0 {
-			t.Error("a job was given to two")
+			t.Error("a job was claimed twice")
 		}
 		if again := f.claim(`,"wait":"60s"`); len(again.Jobs) != 1 || again.Jobs[0].Attempt != 2 {
 			t.Errorf("after the lease got %+v", again)
@@ -170,18 +170,18 @@ func TestFinish(t *testing.T) {
 				f.finish(end)
 				j := f.find(id)
 				if j.State != test.state || !test.check(j) {
-					t.Errorf("it is %+v", j)
+					t.Errorf("got job %+v", j)
 				}
-				f.finish(end, id) // the second time it counts for nothing
+				f.finish(end, id) // the second time, it does not count
 				if again := f.find(id); again.State != j.State || again.Used() != j.Used() || len(again.Failures) != len(j.Failures) || len(again.Records) != len(j.Records) {
-					t.Errorf("finished twice it is %+v, before it was %+v", again, j)
+					t.Errorf("finished twice, the job is %+v, before it was %+v", again, j)
 				}
 			})
 		})
 	}
 }
 
-// What a worker says that it has spent counts in place of the cost.
+// TestFinishSpent: the units that a worker has spent replace the cost of the job.
 func TestFinishSpent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFarm(t)
@@ -205,7 +205,7 @@ func TestFinishSpent(t *testing.T) {
 	})
 }
 
-// A job that the upstream has throttled holds back the others of its limit key.
+// TestFinishThrottled: a throttled job holds back the others of its limit key.
 func TestFinishThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFarm(t)
@@ -213,7 +213,7 @@ func TestFinishThrottled(t *testing.T) {
 		f.enqueue(`,"limit_key":"a"`)
 		f.finish(f.claimFirst(1) + `,"outcome":"throttled","delay":60,"error":{"message":"429"}`)
 		if j := f.find(id); j.State != job.Queued || j.Used() != 0 {
-			t.Errorf("it is %+v", j)
+			t.Errorf("got job %+v", j)
 		}
 		if got := f.claim(""); len(got.Jobs) > 0 {
 			t.Errorf("claimed %+v", got)
@@ -225,7 +225,7 @@ func TestFinishThrottled(t *testing.T) {
 	})
 }
 
-// What another worker has by now is lost to the one before.
+// TestFinishTooLate: a job that another worker has claimed by now is lost for the previous one.
 func TestFinishTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFarm(t)
@@ -235,14 +235,14 @@ func TestFinishTooLate(t *testing.T) {
 		second := f.claimOne()
 		f.finish(first+`,"outcome":"completed","result":1`, id)
 		if j := f.find(id); j.State != job.Running || j.Attempt != 2 {
-			t.Errorf("it is %+v", j)
+			t.Errorf("got job %+v", j)
 		}
 		f.finish(second + `,"outcome":"completed","result":2,"then":[{"kind":"next","delay":"1h"}]`)
 		if j := f.find(id); j.State != job.Completed || string(j.Result) != "2" {
-			t.Errorf("it is %+v", j)
+			t.Errorf("got job %+v", j)
 		}
 		if got := read[page](t, ask(f.api, "GET", "/jobs?kind=next", ""), 200); len(got.Jobs) != 1 || got.Jobs[0].View != job.Scheduled {
-			t.Errorf("%+v follows", got)
+			t.Errorf("got follow-up jobs %+v", got)
 		}
 	})
 }
@@ -262,14 +262,14 @@ func TestExtend(t *testing.T) {
 		}
 		j := f.find(one)
 		if j.State != job.Running || j.Progress == nil || j.Progress.Done != 3 || len(j.Records) != 2 || j.Records[1].Message != "b" || j.Records[1].Level != "INFO" || j.Records[1].Time.Year() != 2030 {
-			t.Errorf("it is %+v", j)
+			t.Errorf("got job %+v", j)
 		}
 		if j := f.find(two); len(j.Records) != 0 {
-			t.Errorf("records %+v are of an attempt that does not run", j.Records)
+			t.Errorf("got records %+v of an attempt that does not run", j.Records)
 		}
 		time.Sleep(55 * time.Second)
 		if got := f.claim(`,"limit":2`); len(got.Jobs) != 0 {
-			t.Errorf("claimed what is held: %+v", got)
+			t.Errorf("claimed leased jobs: %+v", got)
 		}
 		ask(f.api, "POST", "/jobs/"+one.String()+"/cancel", "")
 		if got := f.extend(sessions); !slices.Equal(got.Canceled, []job.ID{one}) {
@@ -282,7 +282,7 @@ func TestExtend(t *testing.T) {
 	})
 }
 
-// What an operator orders is told until something else is ordered, and holds for claims as well.
+// TestQuietAndStop: a command of an operator is reported until another one replaces it, and applies to claims as well.
 func TestQuietAndStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFarm(t)
@@ -307,7 +307,7 @@ func TestQuietAndStop(t *testing.T) {
 		}
 		if w := workers[0]; w.Host != "h" || w.PID != 1 || w.Version != "ruby 3.1" || !slices.Equal(w.Labels, []string{"web"}) || w.Concurrency != 20 ||
 			!slices.Equal(w.Queues, []string{"default"}) || !slices.Equal(w.Kinds, []string{"k"}) {
-			t.Errorf("listed is %+v", w)
+			t.Errorf("got worker %+v", w)
 		}
 		f.enqueue("")
 		for _, step := range []struct {
@@ -327,25 +327,25 @@ func TestQuietAndStop(t *testing.T) {
 			if got := f.claim(`,"wait":5`); len(got.Jobs) != 0 || got.State != step.want || time.Since(begun) != 5*time.Second {
 				t.Errorf("%s: after %v claimed %+v", step.do, time.Since(begun), got)
 			}
-			// Another server, which knows the store alone, says the same.
+			// Another server, which shares only the store, reports the same.
 			other := &farm{t, f.store, api.New(api.Config{Store: f.store})}
 			if got := other.extend(""); got.State != step.want {
-				t.Errorf("%s: another server says %+v", step.do, got)
+				t.Errorf("%s: another server reports %+v", step.do, got)
 			}
 		}
 		if got := who(2); got.State != "run" {
-			t.Errorf("a new process is told %+v", got)
+			t.Errorf("a new process gets %+v", got)
 		}
 		if w := ask(f.api, "POST", "/worker/leave", `{"worker":"w"}`); w.Code != 204 {
 			t.Errorf("got %d %s", w.Code, w.Body)
 		}
 		if workers, err := f.store.Workers(t.Context()); err != nil || len(workers) > 0 {
-			t.Errorf("listed are %+v, %v", workers, err)
+			t.Errorf("got workers %+v, %v, want none", workers, err)
 		}
 	})
 }
 
-// A worker that only claims hears an order with its next claims.
+// TestQuietForOneThatOnlyClaims: a worker that only claims receives a command with its next claims.
 func TestQuietForOneThatOnlyClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFarm(t)
@@ -418,10 +418,10 @@ func TestWorkRefusals(t *testing.T) {
 			t.Errorf("%s %.100s: got %d %s, want %d %s", test.path, test.body, w.Code, w.Body, test.status, test.detail)
 		}
 	}
-	f.finish(one + `,"outcome":"completed"`) // none of them has counted
+	f.finish(one + `,"outcome":"completed"`) // none of the refused requests has counted
 }
 
-// What a token of the role worker may send.
+// TestForWorkers: the requests that a token of the role worker may send.
 func TestForWorkers(t *testing.T) {
 	for what, want := range map[string]bool{
 		"POST /api/v1/worker/claim": true, "POST /api/v1/jobs": true, "POST /api/v1/jobs/bulk": true, "GET /api/v1/jobs/" + job.NewID().String(): true,
@@ -442,7 +442,7 @@ func TestForWorkers(t *testing.T) {
 type watched struct {
 	job.Store
 	waiting atomic.Int64
-	claimed chan struct{} // unless nil: each claim that has taken jobs waits until it can send
+	claimed chan struct{} // unless nil: each claim that has claimed jobs waits until it can send
 }
 
 func (s *watched) Wait(ctx context.Context, queues ...string) error {
@@ -456,14 +456,14 @@ func (s *watched) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	if s.claimed != nil && len(got.Jobs) > 0 {
 		s.claimed <- struct{}{}
 		s.claimed <- struct{}{}
-		if ctx.Err() != nil { // as of a call whose answer nobody waits for
+		if ctx.Err() != nil { // as for a call whose answer nobody waits for
 			return job.Claimed{}, ctx.Err()
 		}
 	}
 	return got, err
 }
 
-// eventually waits for what must happen.
+// eventually waits until a condition is met.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
@@ -506,7 +506,7 @@ func TestWhatIsClaimedForAClientThatHasGoneIsReleased(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 		context.AfterFunc(r.Context(), func() {
-			cancel() // so that the API has heard of it, too, before the claim goes on
+			cancel() // so that the API knows it, too, before the claim continues
 			close(gone)
 		})
 		h.ServeHTTP(w, r.WithContext(ctx))
@@ -524,7 +524,7 @@ func TestWhatIsClaimedForAClientThatHasGoneIsReleased(t *testing.T) {
 	})
 }
 
-// broke is an answer that cannot be written.
+// broke is a ResponseWriter whose writes fail.
 type broke struct{ http.ResponseWriter }
 
 func (broke) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
@@ -536,7 +536,7 @@ func TestWhatCannotBeAnsweredIsReleased(t *testing.T) {
 	r.Header.Set("Content-Type", "application/json")
 	f.api.ServeHTTP(broke{httptest.NewRecorder()}, r)
 	if j := f.find(id); j.State != job.Queued || j.Used() != 0 || j.Attempt != 1 {
-		t.Errorf("it is %+v", j)
+		t.Errorf("got job %+v", j)
 	}
 }
 
@@ -577,7 +577,7 @@ func TestClaimsThatWaitAreBounded(t *testing.T) {
 		if w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "500 claims wait for jobs") {
 			t.Errorf("got %d %s", w.Code, w.Body)
 		}
-		f.claim("") // one that does not wait needs no place
+		f.claim("") // a claim that does not wait needs no place
 		for range most {
 			if code := <-answers; code != 200 {
 				t.Errorf("got %d", code)

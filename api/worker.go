@@ -16,7 +16,7 @@ func (a *API) workers(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"workers": list(workers)})
 }
 
-// workerAction leaves a command for a worker.
+// workerAction sends a command to a worker.
 func (a *API) workerAction(w http.ResponseWriter, r *http.Request) error {
 	do := job.CommandKind(r.PathValue("action"))
 	switch do {

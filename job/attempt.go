@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// prepareAttempt makes a claimed job ready for an attempt. expired is the worker whose lease had run out, if any; once is said by its kind, see
-// AtMostOnce. Where the job must not be run, it decides what becomes of it and returns the event.
+// prepareAttempt prepares a claimed job for an attempt. expired is the worker whose lease had run out, or empty; once says that its kind runs at
+// most once, see AtMostOnce. If the job must not be run, prepareAttempt sets its final state and returns the event.
 func (j *Job) prepareAttempt(expired string, once bool) *Event {
 	j.Result, j.Progress = nil, nil
 	if once {
@@ -23,7 +23,7 @@ func (j *Job) prepareAttempt(expired string, once bool) *Event {
 		})
 	}
 	switch {
-	case j.CancelRequested: // while its process was dead, or before that had handled it
+	case j.CancelRequested: // requested while its process was dead, or before the process handled it
 		return j.endUnbegun(Canceled, JobCanceled, ErrCanceled)
 	case j.Used() > j.MaxAttempts:
 		return j.endUnbegun(Discarded, JobDiscarded, j.outOfAttempts())
@@ -37,7 +37,7 @@ func (j *Job) endUnbegun(state State, kind EventKind, err error) *Event {
 	return &Event{Kind: kind, Err: err}
 }
 
-// outOfAttempts is the error of a job whose last attempt ended with its process, or that was begun before its kind came to be run at
+// outOfAttempts returns the error of a job whose last attempt ended with its process, or that was started before its kind became one that runs at
 // most once.
 func (j *Job) outOfAttempts() error {
 	if j.Crashed > 0 {
@@ -53,7 +53,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// dropLargeResult forgets a result that is too large, and returns the record that says so.
+// dropLargeResult drops a result that is too large, and returns a record that reports it.
 func (j *Job) dropLargeResult(now time.Time) (r Record, tooLarge bool) {
 	n := len(j.Result)
 	if n <= MaxResult {
@@ -68,7 +68,7 @@ func (j *Job) dropLargeResult(now time.Time) (r Record, tooLarge bool) {
 	}, true
 }
 
-// checkResult returns an error for a result that is no JSON.
+// checkResult returns an error for a result that is not JSON.
 func (j *Job) checkResult() error {
 	if len(j.Result) > 0 && !json.Valid(j.Result) {
 		return fmt.Errorf("the handler set a result that is no JSON: %.60q", j.Result)

@@ -12,25 +12,25 @@ import (
 	"unicode/utf8"
 )
 
-// An AuditEntry is an action that somebody took through the dashboard, the API or the command, as a store keeps it.
+// An AuditEntry is an entry of the audit log: an action that somebody took through the dashboard, the API or the command.
 type AuditEntry struct {
 	N       int64     `json:"n"`       // set by the store; the newest has the highest
-	Time    time.Time `json:"time"`    // zero is the time of the store when it is kept
+	Time    time.Time `json:"time"`    // set by the store to its own time if it is zero
 	Actor   string    `json:"actor"`   // who: the name of a user or a token, or an address; "" if not known
-	Via     string    `json:"via"`     // by what, such as "dashboard", "api" or "command"
-	Action  string    `json:"action"`  // what, such as "retry" or "pause queue"
-	Target  string    `json:"target"`  // to what: a queue, a cron, a worker, or the filter of the jobs
-	Changed int64     `json:"changed"` // how many
+	Via     string    `json:"via"`     // through what: "dashboard", "api" or "command", for example
+	Action  string    `json:"action"`  // such as "retry" or "pause queue"
+	Target  string    `json:"target"`  // what it applied to: a queue, a cron, a worker, or the filter of the jobs
+	Changed int64     `json:"changed"` // how many jobs, queues or others were changed
 	Error   string    `json:"error,omitempty"`
 }
 
 const (
-	auditText = 500             // bytes of a text of an entry
-	auditTime = 5 * time.Second // that the store may take to keep one
+	auditText = 500             // most bytes of each text of an entry
+	auditTime = 5 * time.Second // timeout for storing an entry
 )
 
-// Audit writes an action to the logger and keeps it in the audit log of the store. Call it when the action is done: if the store does not
-// take the entry, the action stands, and the error is logged. Long texts are cut. The entry is written even if ctx was canceled meanwhile.
+// Audit writes an action to the logger and to the audit log of the store. Call it after the action: if the store fails to store the entry, the
+// action stands, and the error is logged. Long texts are cut. The entry is written even if ctx has been canceled.
 func Audit(ctx context.Context, s Store, logger *slog.Logger, e AuditEntry) {
 	for _, text := range []*string{&e.Actor, &e.Via, &e.Action, &e.Target, &e.Error} {
 		*text = auditCut(*text)
@@ -48,7 +48,7 @@ func Audit(ctx context.Context, s Store, logger *slog.Logger, e AuditEntry) {
 	}
 }
 
-// auditCut makes a text short, and one that every store can keep.
+// auditCut shortens a text, and replaces what some store cannot keep: invalid UTF-8 and control characters.
 func auditCut(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' {

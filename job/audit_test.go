@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestAudit: an action whose caller has gone is written all the same, with texts that are cut, and to the log.
+// TestAudit: an entry is stored and logged, with long texts cut, even if the ctx of the caller was canceled.
 func TestAudit(t *testing.T) {
 	s := memory.New()
 	var log bytes.Buffer
@@ -39,7 +39,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditNotKept: where the store does not keep an entry, the log has it.
+// TestAuditNotKept: if the store does not accept an entry, the log has it.
 func TestAuditNotKept(t *testing.T) {
 	full := errors.New("the disk is full")
 	s := jobtest.Faulty(memory.New(), func(c jobtest.Call) jobtest.Fault {
@@ -51,7 +51,7 @@ func TestAuditNotKept(t *testing.T) {
 	var log bytes.Buffer
 	job.Audit(t.Context(), s, slog.New(slog.NewTextHandler(&log, nil)), job.AuditEntry{Action: "retry"})
 	if !strings.Contains(log.String(), "msg=audit ") || !strings.Contains(log.String(), "the disk is full") {
-		t.Errorf("the log is %s", &log)
+		t.Errorf("got log %s, want the entry and the error", &log)
 	}
 }
 

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	awaitEach    = 500 * time.Millisecond // between two queries for what other processes finish
-	awaitMissing = 10                     // of these queries one also asks whether the jobs are still there
-	awaitCall    = 10 * time.Second       // bounds each
-	awaitOnce    = 500                    // jobs asked for at once
+	awaitEach    = 500 * time.Millisecond // between two queries for jobs that other processes finish
+	awaitMissing = 10                     // every tenth of these queries also checks whether the jobs still exist
+	awaitCall    = 10 * time.Second       // timeout of each query
+	awaitOnce    = 500                    // jobs in one query
 )
 
 // A NotCompletedError is returned by [Kind.Await] for a job that was canceled or discarded.
@@ -32,10 +32,10 @@ func (e *NotCompletedError) Error() string {
 	return text
 }
 
-// Await waits until a job has finished, in whatever state, and returns it. If the job's worker is in this process and has the same
-// [Store], it returns at once when the job has finished, otherwise within about half a second. All callers of a process that wait
-// for jobs of one store share a query each half second, so that thousands may wait. For a job that does not exist, or is deleted
-// meanwhile, it returns ErrNotFound. If the store does not answer, Await retries until ctx ends.
+// Await waits until a job has finished, in whatever state, and returns it. If the job's worker is in this process and uses the same [Store], Await
+// returns immediately when the job finishes, otherwise within about half a second. All callers of a process that wait for jobs of one store share
+// one query each half second, so that thousands may wait. For a job that does not exist, or is deleted while Await waits, it returns ErrNotFound.
+// If the store does not answer, Await retries until ctx ends.
 func Await(ctx context.Context, s Store, id ID) (*Job, error) {
 	a := joinAwaits(s)
 	defer a.leave()
@@ -58,8 +58,8 @@ func Await(ctx context.Context, s Store, id ID) (*Job, error) {
 	}
 }
 
-// Await waits until a job of this kind has finished, see [Await], and decodes what its handler returned into result, a pointer, unless
-// result is nil. For a job that was canceled or discarded the error is a *NotCompletedError.
+// Await waits until a job of this kind has finished, see [Await], and decodes the result of its handler into result, a pointer, unless result is
+// nil. For a job that was canceled or discarded the error is a *NotCompletedError.
 func (k *Kind[T]) Await(ctx context.Context, s Store, id ID, result any) error {
 	j, err := Await(ctx, s, id)
 	switch {
@@ -91,27 +91,27 @@ type awaited struct {
 	err error
 }
 
-// awaits are the callers that wait for jobs of a store. One of them leads: it asks for all. When it has what it waits for, or
-// gives up, another leads.
+// awaits are the callers that wait for jobs of a store. One of them is the leader, which queries the store for all. When its job has finished, or
+// its ctx has ended, another caller becomes the leader.
 type awaits struct {
 	store   Store
 	callers int           // guarded by stores.mu
-	leading chan struct{} // capacity 1: who has put a value in leads
-	wake    chan struct{} // capacity 1: there are jobs to ask for now
+	leading chan struct{} // capacity 1: the caller that has put a value in is the leader
+	wake    chan struct{} // capacity 1: there are jobs in now
 
 	mu      sync.Mutex
 	waiting map[ID][]*awaiter
-	now     map[ID]bool // of these jobs, those to ask for at once
+	now     map[ID]bool // the waiting jobs to query immediately
 }
 
-// awaitedStores are those that somebody waits for. n lets workers pass quickly when there is none.
+// awaitedStores are the stores that callers of Await wait for. n is their number, so that workers need no lock while there are none.
 var awaitedStores struct {
 	n  atomic.Int64
 	mu sync.Mutex
 	of map[Store]*awaits
 }
 
-// joinAwaits returns those that wait for jobs of s. A Store that cannot be compared with others is one of its own for each caller.
+// joinAwaits returns the awaits of a store. A Store that is not comparable gets a separate one for each caller.
 func joinAwaits(s Store) *awaits {
 	if !reflect.ValueOf(s).Comparable() {
 		return newAwaits(s)
@@ -143,7 +143,7 @@ func (a *awaits) leave() {
 	stores := &awaitedStores
 	stores.mu.Lock()
 	defer stores.mu.Unlock()
-	if a.callers == 0 { // of one caller alone, in no list
+	if a.callers == 0 { // not shared, and in no map
 		return
 	}
 	if a.callers--; a.callers == 0 {
@@ -152,7 +152,7 @@ func (a *awaits) leave() {
 	}
 }
 
-// finishedHere is told of jobs that may have finished, by what finishes them in this process; nil stands for any.
+// finishedHere is called by code of this process that may have finished jobs; nil ids stand for any job.
 func finishedHere(s Store, ids iter.Seq[ID]) {
 	if awaitedStores.n.Load() == 0 || !reflect.ValueOf(s).Comparable() {
 		return
@@ -197,7 +197,7 @@ func (a *awaits) remove(w *awaiter) {
 	}
 }
 
-// lead asks the store, for all that wait, until w has its answer or ctx ends. Only an error that will not pass is returned.
+// lead queries the store, for all callers, until w has its answer or ctx ends. It returns only errors that are fatal.
 func (a *awaits) lead(ctx context.Context, w *awaiter) error {
 	timer := time.NewTimer(awaitEach)
 	defer timer.Stop()
@@ -234,13 +234,13 @@ func (a *awaits) all() []ID {
 	return slices.Collect(maps.Keys(a.waiting))
 }
 
-// ask asks for jobs and answers those that wait for the finished ones, and, if it is to look for missing ones, for those as well. What
-// was not answered is asked for again with the next round.
+// ask queries jobs and answers the callers that wait for the finished ones. With missing, it also answers those whose job does not exist. Jobs
+// without an answer are queried again in the next round.
 func (a *awaits) ask(ctx context.Context, ids []ID, missing bool) error {
 	for part := range slices.Chunk(ids, awaitOnce) {
 		f := Filter{IDs: part, Limit: len(part)}
 		if !missing {
-			f.States = []State{Completed, Canceled, Discarded} // the others may have large args
+			f.States = []State{Completed, Canceled, Discarded} // unfinished jobs may have large args
 		}
 		call, cancel := context.WithTimeout(ctx, awaitCall)
 		jobs, err := a.store.List(call, f)
@@ -273,7 +273,7 @@ func (a *awaits) answer(id ID, j *Job, err error) {
 			own := *j
 			got.job = &own
 		}
-		w.got <- got // it is removed from waiting, so nobody else fills it
+		w.got <- got // w is removed from waiting below, so nothing else fills the channel
 	}
 	delete(a.waiting, id)
 	delete(a.now, id)

@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestAwait: at once where the worker is in this process, in whatever state the job ends.
+// TestAwait: Await returns immediately if the worker is in this process, in whatever state the job ends.
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, job.Config{}, job.HandleResult(noteKind, func(ctx context.Context, n note) (string, error) {
@@ -32,7 +32,7 @@ func TestAwait(t *testing.T) {
 		var result string
 		r.must(noteKind.Await(t.Context(), r.store, r.enqueue(), &result))
 		if took := time.Since(begun); result != "ok hello" || took > 3*time.Second+10*time.Millisecond {
-			t.Errorf("%q after %v, want it at once after 3 s", result, took)
+			t.Errorf("got %q after %v, want it 3 s after the start", result, took)
 		}
 		bad, err := noteKind.Enqueue(t.Context(), r.store, note{"bad"})
 		r.must(err)
@@ -41,25 +41,25 @@ func TestAwait(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		if j, err := job.Await(t.Context(), r.store, bad.ID); err != nil || j.State != job.Canceled || j.Finished.IsZero() {
-			t.Errorf("one that has finished long ago: %+v, %v", j, err)
+			t.Errorf("a job that finished long ago: %+v, %v", j, err)
 		}
 		if _, err := job.Await(t.Context(), r.store, job.NewID()); !errors.Is(err, job.ErrNotFound) {
-			t.Errorf("one that does not exist: %v", err)
+			t.Errorf("a job that does not exist: %v", err)
 		}
 		other := job.Define[note]("other")
 		if err := other.Await(t.Context(), r.store, bad.ID, nil); err == nil || !strings.Contains(err.Error(), `it is of kind "note", not "other"`) {
-			t.Errorf("one of another kind: %v", err)
+			t.Errorf("a job of another kind: %v", err)
 		}
 	})
 }
 
-// A valueStore is a Store that cannot be compared.
+// A valueStore is a Store that is not comparable.
 type valueStore struct {
 	job.Store
 	_ []int
 }
 
-// TestAwaitOfAValue: a Store need not be a pointer. It shares no queries then.
+// TestAwaitOfAValue: a Store need not be comparable, but then callers share no queries.
 func TestAwaitOfAValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, job.Config{}, noteKind.Handle(func(context.Context, note) error { return nil }))
@@ -70,7 +70,7 @@ func TestAwaitOfAValue(t *testing.T) {
 	})
 }
 
-// TestAwaitShares: a thousand callers share the queries, also for jobs that another process finishes, and when the first gives up.
+// TestAwaitShares: a thousand callers share queries, also for jobs that another process finishes, and after the first caller gives up.
 func TestAwaitShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -143,7 +143,8 @@ func TestAwaitShares(t *testing.T) {
 	})
 }
 
-// TestAwaitOfADeletedJob ends, and so do callers of a store that is closed; one that does not answer for a while is asked again.
+// TestAwaitOfADeletedJob: callers for a deleted job return, and so do those of a closed store. A store that does not answer for a while is asked
+// again.
 func TestAwaitOfADeletedJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -182,11 +183,11 @@ func TestAwaitOfADeletedJob(t *testing.T) {
 		down.Store(false)
 		time.Sleep(10 * time.Second)
 		if err := <-ended; !errors.Is(err, job.ErrNotFound) {
-			t.Errorf("of a deleted job: %v", err)
+			t.Errorf("a deleted job: %v, want ErrNotFound", err)
 		}
 		store.Close()
 		if err := <-ended; !errors.Is(err, job.ErrClosed) {
-			t.Errorf("of a closed store: %v", err)
+			t.Errorf("a closed store: %v, want ErrClosed", err)
 		}
 	})
 }

@@ -16,7 +16,7 @@ func backoff(attempt int) time.Duration {
 	return bound/2 + jitter(bound/2)
 }
 
-// backoffBound doubles with each attempt.
+// backoffBound returns the longest wait after a failed attempt. It doubles with each attempt, up to backoffMax.
 func backoffBound(attempt int) time.Duration {
 	if n := max(attempt, 1) - 1; n < 15 { // 2¹⁵ s > 6 h
 		return min(backoffMax, backoffBase<<n)

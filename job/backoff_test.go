@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDefaultAttemptsTakeAboutADay is behind what MaxAttempts says: it adds up the waits that are to be expected.
+// TestDefaultAttemptsTakeAboutADay checks the documentation of MaxAttempts: it adds up the expected waits.
 func TestDefaultAttemptsTakeAboutADay(t *testing.T) {
 	least, most := time.Duration(0), time.Duration(0)
 	for attempt := 1; attempt < defaultMaxAttempts; attempt++ {
@@ -17,7 +17,7 @@ func TestDefaultAttemptsTakeAboutADay(t *testing.T) {
 	expected := (least + most) / 2 // each wait is drawn evenly from the upper half of its bound
 	t.Logf("%d attempts take from %v to %v, %v on average", defaultMaxAttempts, least, most, expected)
 	if day := 24 * time.Hour; (expected - day).Abs() > 2*time.Hour {
-		t.Errorf("%d attempts take %v on average, which is not about a day", defaultMaxAttempts, expected)
+		t.Errorf("%d attempts take %v on average, want about a day", defaultMaxAttempts, expected)
 	}
 }
 

@@ -6,11 +6,11 @@ import (
 	"maps"
 )
 
-// BeforeInsert returns an Inserter that calls fn with each job that it is given, before in, a store or a transaction of the caller's, inserts it. fn
-// may add to the job what all jobs of a program are to carry, such as tags or a trace context in its Meta, or refuse it: after an error none of the
-// jobs that were given together is inserted. fn gets a copy, of which it may change all but the ID and the UniqueKey, and is called by as many
-// goroutines at once as insert. Jobs inserted elsewhere do not pass fn: workers insert the jobs of crons, those that follow a job ([Then], End.Then)
-// and the calls of a [Webhook], and the dashboard its clones.
+// BeforeInsert returns an Inserter that calls fn with each job before in, a store or a transaction of the caller's, inserts it. fn may add what all
+// jobs of a program should carry, such as tags or a trace context in the Meta, or refuse the job: after an error none of the jobs of the call is
+// inserted. fn receives a copy, of which it may change all but the ID and the UniqueKey, and may be called by as many goroutines at once as Insert.
+// Jobs inserted elsewhere do not pass fn: workers insert the jobs of crons, follow-up jobs ([Then], End.Then) and the calls of a [Webhook], and the
+// dashboard inserts its clones.
 func BeforeInsert(in Inserter, fn func(ctx context.Context, j *Job) error) Inserter {
 	return beforeInsert{in, fn}
 }
@@ -20,7 +20,7 @@ type beforeInsert struct {
 	fn func(ctx context.Context, j *Job) error
 }
 
-// Insert inserts copies of the jobs as fn has made them.
+// Insert inserts copies of the jobs, as changed by fn.
 func (b beforeInsert) Insert(ctx context.Context, jobs ...*Job) ([]ID, error) {
 	made := make([]*Job, len(jobs))
 	for i, j := range jobs {

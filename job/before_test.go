@@ -21,7 +21,7 @@ func ExampleBeforeInsert() {
 	sendMail := job.Define[Mail]("mail.send")
 	store := memory.New()
 
-	// Each job carries where it comes from.
+	// Each job carries the ID of the request that enqueued it.
 	inserter := job.BeforeInsert(store, func(ctx context.Context, j *job.Job) error {
 		if request, ok := ctx.Value(requestKey{}).(string); ok {
 			j.Meta["request"] = request
@@ -34,7 +34,7 @@ func ExampleBeforeInsert() {
 		fmt.Println(err)
 	}
 
-	// Its handler has it in its ctx again.
+	// A middleware puts it back into the ctx of the handler.
 	restore := func(next job.HandlerFunc) job.HandlerFunc {
 		return func(ctx context.Context, j *job.Job) error {
 			return next(context.WithValue(ctx, requestKey{}, j.Meta["request"]), j)

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// BenchmarkWorker is what a worker itself costs: no-op jobs on the memory store, 1,000 at a time.
+// BenchmarkWorker measures the overhead of a worker: no-op jobs on the memory store, 1,000 at a time.
 func BenchmarkWorker(b *testing.B) {
 	b.ReportAllocs()
 	store := memory.New()

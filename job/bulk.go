@@ -9,23 +9,23 @@ import (
 
 // Bulk reports what EnqueueAll did.
 type Bulk struct {
-	Enqueued   int // jobs
-	Duplicates int // whose unique key was held
+	Enqueued   int // jobs that were enqueued
+	Duplicates int // jobs that were not, because their unique key was held
 }
 
-// The bounds of what EnqueueAll inserts at once.
+// The bounds of one part of EnqueueAll: the number of jobs, and the bytes of their args.
 const (
 	bulkJobs  = 1000
 	bulkBytes = 4 << 20
 )
 
-// bulkParts is how many parts EnqueueAll inserts at the same time: while one is on its way to the disk, the other is made.
+// bulkParts is how many parts EnqueueAll inserts concurrently: while one is written to disk, the next is prepared.
 const bulkParts = 2
 
-// EnqueueAll enqueues the jobs of a stream, a thousand or 4 MiB of args at once, each of these parts all or none. It
-// holds no more than two parts in memory, and inserts two at once into a store, or one after the other in a transaction.
-// On an error, of the stream or of the store, it stops and returns what was enqueued so far; jobs that the stream yielded
-// before its error are enqueued. A part that was being inserted when another failed may be stored without being counted.
+// EnqueueAll enqueues the jobs of a stream, in parts of a thousand jobs or 4 MiB of args. Each part is inserted all or none. EnqueueAll holds no
+// more than two parts in memory; it inserts two concurrently into a store, or one after the other in a transaction. On an error of the stream or of
+// the store, it stops and returns what was enqueued so far; jobs that the stream yielded before its error are enqueued. A part that was being
+// inserted when another failed may be stored without being counted.
 func EnqueueAll(ctx context.Context, in Inserter, jobs meanwhile.Stream[*Job]) (Bulk, error) {
 	insert := func(ctx context.Context, part []*Job) ([]Enqueued, error) { return Insert(ctx, in, part...) }
 	inserted := inTurn(ctx, parts(jobs), insert)
@@ -51,7 +51,7 @@ func EnqueueAll(ctx context.Context, in Inserter, jobs meanwhile.Stream[*Job]) (
 	return done, nil
 }
 
-// parts cuts a stream into what is inserted at once. Its error comes after what came before it.
+// parts cuts a stream into parts that are inserted together. An error of the stream comes after the jobs before it.
 func parts(jobs meanwhile.Stream[*Job]) meanwhile.Stream[[]*Job] {
 	return func(yield func([]*Job, error) bool) {
 		var part []*Job
@@ -80,7 +80,8 @@ func parts(jobs meanwhile.Stream[*Job]) meanwhile.Stream[[]*Job] {
 	}
 }
 
-// inTurn is Map for what only one may use at a time, such as a transaction, which the stream may use as well.
+// inTurn is meanwhile.Map without concurrency, for something that only one goroutine may use at a time, such as a transaction, which the stream may
+// use as well.
 func inTurn[In, Out any](ctx context.Context, in meanwhile.Stream[In], fn func(context.Context, In) (Out, error)) meanwhile.Stream[Out] {
 	return func(yield func(Out, error) bool) {
 		for v, err := range in {

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// checkJob returns what is wrong with a job that is to be inserted.
+// checkJob returns an error if a job cannot be inserted. It compacts the args.
 func checkJob(j *Job) error {
 	if err := checkName("kind", j.Kind); err != nil {
 		return err
@@ -59,7 +59,7 @@ func checkJob(j *Job) error {
 	return nil
 }
 
-// checkMade returns an error for jobs that were not made by New, as far as stores rely on it.
+// checkMade returns an error for jobs that were not created by New, as far as stores rely on it.
 func checkMade(jobs ...*Job) error {
 	for _, j := range jobs {
 		if j == nil || j.ID == (ID{}) || j.Kind == "" || j.Queue == "" || j.MaxAttempts < 1 {
@@ -72,7 +72,7 @@ func checkMade(jobs ...*Job) error {
 	return nil
 }
 
-// checkName returns what is wrong with the name of a kind, a queue or a cron. They stand in commands, logs and addresses.
+// checkName returns an error if the name of a kind, a queue or a cron is invalid. Names appear in commands, logs and URLs.
 func checkName(what, name string) error {
 	switch {
 	case name == "":
@@ -88,8 +88,8 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// checkText returns what is wrong with a text that stands in a row: not all stores keep every text. The name of what it is begins the errors, long that
-// of one that is too long.
+// checkText returns an error if a text has more than most bytes, or cannot be kept by all stores. what names the text in errors, and long names it
+// in the error about its length.
 func checkText(what, long, text string, most int) error {
 	switch {
 	case len(text) > most:
@@ -107,8 +107,8 @@ func checkPriority(p int) error {
 	return nil
 }
 
-// checkTime returns what is wrong with a time at which a job is to run. Stores return it in UTC, where it may be in another year than in its
-// own zone, and no year after 9999 can be written as JSON.
+// checkTime returns an error if a job cannot be due at t. Stores return times in UTC, where t may be in another year than in its own zone, and a
+// year after 9999 cannot be written as JSON.
 func checkTime(t time.Time) error {
 	year := t.UTC().Year()
 	if t.IsZero() || year >= 1970 && year <= 9999 {
@@ -121,7 +121,7 @@ func checkKey(key string) error {
 	return checkText("the unique key", "the unique key, with the kind,", key, MaxKey)
 }
 
-// checkArgs returns the JSON without spaces around its tokens.
+// checkArgs returns the JSON without white space around its tokens.
 func checkArgs(args json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(args) > MaxArgs:
@@ -142,8 +142,7 @@ func checkArgs(args json.RawMessage) (json.RawMessage, error) {
 	return text.Bytes(), nil
 }
 
-// argsKey makes a unique key from args: a hash of their JSON with the keys of objects sorted, or of the values of some
-// fields.
+// argsKey returns a unique key for args: a hash of their JSON with the keys of objects sorted, or of the values of some fields.
 func argsKey(args json.RawMessage, fields []string) (string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(args))
 	decoder.UseNumber()
@@ -164,7 +163,7 @@ func argsKey(args json.RawMessage, fields []string) (string, error) {
 			}
 			chosen[f] = v
 		}
-		value = []any{"fields", chosen} // not the key of whole args that look the same
+		value = []any{"fields", chosen} // so that the key differs from that of whole args with the same JSON
 	}
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	mostClaimed    = 500 // at once
+	mostClaimed    = 500 // jobs per claim
 	leastUnsettled = 2000
 )
 
-// claimLoop claims as many jobs as there is room for and starts them, for ever. Where it finds fewer it waits until more
-// may be due.
+// claimLoop claims as many jobs as there is capacity for and starts them, until ctx ends. If it finds fewer, it waits until more may be due.
 func (r *run) claimLoop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var checked time.Time // when it last looked for leases that have run out
+	var checked time.Time // when it last asked for expired leases
 	failures := 0
 	var calls calls
 	for {
@@ -76,15 +75,15 @@ func (r *run) claimLoop(ctx context.Context) error {
 	}
 }
 
-// calls numbers the claims of a session, and knows from which on there was no answer.
+// calls numbers the claims of a session, and notes the first that was not answered.
 type calls struct {
 	session    Session
 	last       int64
 	unanswered int64
 }
 
-// number numbers a claim. The lease of a session that is not known to have begun may have been begun long ago, by a call without an
-// answer: the claim has it set anew.
+// number numbers a claim. If the lease of the session is not known to have started, a call without an answer may have started it long ago: then the
+// claim renews the lease.
 func (c *calls) number(claim *Claim, leased bool) {
 	if c.session != claim.Session {
 		*c = calls{session: claim.Session}
@@ -113,14 +112,14 @@ func cmpCause(ctx context.Context, err error) error {
 	return err
 }
 
-// callClaim is not interrupted by the order to stop: what it claims is known then, and is released.
+// callClaim claims jobs. Stopping the worker does not interrupt it: the jobs that it has claimed are then known, and are released.
 func (r *run) callClaim(ctx context.Context, c Claim) (Claimed, error) {
 	call, cancel := context.WithTimeout(r.ctx, r.callTimeout())
 	defer cancel()
 	begun := time.Now()
 	got, err := r.store.Claim(call, c)
 	if err == nil && !r.began(c.Session, begun) {
-		return Claimed{}, nil // they are no more this worker's than what it held before
+		return Claimed{}, nil // the session was given up, and these jobs with it
 	}
 	if err == nil && ctx.Err() != nil {
 		for _, j := range got.Jobs {
@@ -131,8 +130,8 @@ func (r *run) callClaim(ctx context.Context, c Claim) (Claimed, error) {
 	return got, err
 }
 
-// capacity waits until a job could be started and returns what to ask for. It also reports whether a queue was left out, or bounded,
-// because of the jobs of it that run.
+// capacity waits until a job could be started, and returns the claim to make. crowded reports whether it leaves out a queue, or bounds it, because
+// of the running jobs of that queue.
 func (r *run) capacity(ctx context.Context) (claim Claim, crowded bool, err error) {
 	for {
 		load := r.load.Load()
@@ -194,7 +193,7 @@ func (l *workload) shuffle(queues []QueueLimit) {
 	})
 }
 
-// waitLoop tells the claim loop when the store says that jobs may be due.
+// waitLoop wakes the claim loop when the store reports that jobs may be due.
 func (r *run) waitLoop(ctx context.Context) error {
 	for {
 		load := r.load.Load()
@@ -205,7 +204,7 @@ func (r *run) waitLoop(ctx context.Context) error {
 	}
 }
 
-// waitFor is waitLoop with the same queues.
+// waitFor is waitLoop for one set of queues.
 func (r *run) waitFor(ctx context.Context, of []QueueConfig) error {
 	queues := make([]string, len(of))
 	for i, q := range of {
@@ -224,7 +223,7 @@ func (r *run) waitFor(ctx context.Context, of []QueueConfig) error {
 		case fatal(err):
 			return err
 		}
-		failures++ // the claim loop, which polls, is the one to report it
+		failures++ // the claim loop polls, and reports the error
 		if err := meanwhile.Sleep(ctx, storeBackoff(failures)); err != nil {
 			return err
 		}

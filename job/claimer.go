@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	claimTime   = 10 * time.Second // bounds a claim
+	claimTime   = 10 * time.Second // timeout of a claim
 	releaseTime = 5 * time.Second
 	mostListed  = 50 // jobs that are read at once: each may have a megabyte of args
 )
 
-// A Claimer is the half of a worker that runs no handlers: for servers that pass jobs to programs in other languages, and write the
-// outcomes. One Claimer may serve many such programs at once. Everything that matters is in the store, so that another process may
-// finish what this one has fetched; the claimer counts what its programs do, for [Store].Stats. Outcomes are those of a
+// A Claimer is the half of a worker that runs no handlers: it claims and settles jobs. It is for servers that pass jobs to programs in other
+// languages and write the outcomes. One Claimer may serve many such programs at once. The state of jobs is in the store, so that another process
+// may finish a job that this one has fetched; the Claimer only counts what its programs do, for [Store].Stats. Outcomes are those of a
 // [HandlerFunc], with the default backoff.
 type Claimer struct {
 	store Store
@@ -35,33 +35,33 @@ func NewClaimer(store Store) *Claimer { return &Claimer{store: store} }
 
 // A Fetch describes which jobs a program wants.
 type Fetch struct {
-	Worker string        // who runs them
-	Queues []string      // in order; one at least
+	Worker string        // the name of the program
+	Queues []string      // at least one, in the order in which they are checked
 	Kinds  []string      // nil is all
-	Limit  int           // at most so many jobs; the default is 1, the most 500
-	Lease  time.Duration // how long they are held unless extended; the default is 30 s
+	Limit  int           // the maximum number of jobs; default 1, at most 500
+	Lease  time.Duration // how long the jobs stay leased unless it is extended; default 30 s
 	Wait   time.Duration // how long to wait for the first job; the default is not to wait
-	// DueOnly leaves jobs whose lease has run out to other calls, which are slightly more expensive for the store.
+	// DueOnly leaves out jobs whose lease has run out. Calls without it claim these as well, and are slightly more expensive for the store.
 	DueOnly bool
-	// Session holds what is fetched, together with all that it held before; only Renew changes its lease. The caller then lists the program as a
-	// worker itself, and does not use Extend. The default is a new session for each call. Several servers may share a session, since its claims are
-	// not numbered.
+	// Session is the session that claims the jobs. It holds them together with the jobs that it held before; only Renew changes its lease. The caller
+	// then lists the program as a worker itself, and does not use Extend. The default is a new session for each call. Several servers may share a
+	// session, since its claims are not numbered.
 	Session Session
 }
 
-// Fetched holds the jobs that a program is to run. One lease holds all of them, of a new session unless the Fetch named one: if the
-// answer does not reach the program, its jobs are held up for no longer than that lease.
+// Fetched holds the jobs that a program must run. One lease holds all of them, that of a new session unless the Fetch named one: if the answer does
+// not reach the program, its jobs are held up for no longer than that lease.
 type Fetched struct {
 	Session Session
 	Jobs    []*Job
-	State   WorkerState   // what an operator wants of the program, as of the last ten seconds
+	State   WorkerState   // what an operator wants the program to do, at most ten seconds old
 	Next    time.Duration // if there are no jobs: how long until one becomes due; zero if that is not known
 }
 
-// Fetch takes due jobs, and if there are none, waits for one, at most f.Wait. It returns no jobs when f.Wait is over, or if the program is
-// to be quiet or to stop, which a waiting Fetch notices within ten seconds. Jobs that must not be run, since they are canceled or out of
-// attempts, are finished and left out. When ctx ends, its cause is returned, and what was claimed by then is released. The program is
-// listed as a worker.
+// Fetch claims due jobs. If there are none, it waits for one, at most f.Wait. It returns no jobs when f.Wait is over, or if an operator wants the
+// program to be quiet or to stop, which a waiting Fetch notices within ten seconds. Jobs that must not be run, since they are canceled or out of
+// attempts, are finished and left out. When ctx ends, Fetch returns its cause, and releases what it has claimed by then. The program is listed as a
+// worker unless f.Session is set.
 func (c *Claimer) Fetch(ctx context.Context, f Fetch) (Fetched, error) {
 	f.Limit, f.Lease = min(cmp.Or(f.Limit, 1), mostClaimed), cmp.Or(f.Lease, defaultLease)
 	err := f.check()
@@ -75,7 +75,7 @@ func (c *Claimer) Fetch(ctx context.Context, f Fetch) (Fetched, error) {
 	return got, nil
 }
 
-// poll is Fetch for what is valid.
+// poll is Fetch for a valid f.
 func (c *Claimer) poll(ctx context.Context, f Fetch) (Fetched, error) {
 	over := time.Now().Add(f.Wait)
 	for first := true; ; first = false {
@@ -87,7 +87,7 @@ func (c *Claimer) poll(ctx context.Context, f Fetch) (Fetched, error) {
 			return Fetched{}, cmpCause(ctx, err)
 		}
 		if state != WorkerRuns {
-			if first { // it may know, and would ask again at once
+			if first { // the program may know its state already, and would fetch again immediately
 				err = meanwhile.Sleep(ctx, f.Wait)
 			}
 			return Fetched{Session: NewSession(), State: state}, err
@@ -114,8 +114,8 @@ func (c *Claimer) poll(ctx context.Context, f Fetch) (Fetched, error) {
 	}
 }
 
-// Release releases jobs that were fetched and not begun, at once and without using an attempt. It takes up to five seconds, even if ctx
-// has ended: jobs that it cannot release return to their queue when the lease is over.
+// Release returns fetched jobs that were not started to their queue, immediately and without using an attempt. It takes up to five seconds, even if
+// ctx has ended: jobs that it cannot release return to their queue when the lease is over.
 func (c *Claimer) Release(ctx context.Context, f Fetched) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
@@ -146,18 +146,18 @@ func checkHolder(worker string, lease time.Duration) error {
 	return nil
 }
 
-// await waits until a job may be due, at most for d.
+// await waits until a job may be due, for at most d.
 func (c *Claimer) await(ctx context.Context, queues []string, d time.Duration) error {
 	wait, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	err := c.store.Wait(wait, queues...)
 	if err != nil && wait.Err() != nil {
-		return context.Cause(ctx) // nil when only the time is over
+		return context.Cause(ctx) // nil if only d is over
 	}
 	return err
 }
 
-// fetch claims once. A claim that has begun is not canceled: nobody would know what it has taken.
+// fetch claims once. A claim that has started is not canceled: it would be unknown which jobs it has claimed.
 func (c *Claimer) fetch(ctx context.Context, f Fetch) (Fetched, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTime)
 	defer cancel()
@@ -169,8 +169,8 @@ func (c *Claimer) fetch(ctx context.Context, f Fetch) (Fetched, time.Duration, e
 	return c.prepareAttempts(ctx, f, claim, got)
 }
 
-// InsertAndFetch is [Insert], and then a Fetch that does not wait, in one transaction of a store that is an [InsertClaimer]; with another store it
-// panics. f must name a session. done is nil if nothing was inserted; if it is not nil, an error concerns the fetch alone.
+// InsertAndFetch is [Insert], followed by a Fetch that does not wait, in one transaction of a store that is an [InsertClaimer]; with another store
+// it panics. f must name a session. done is nil if nothing was inserted; if it is not nil, an error concerns the fetch alone.
 func (c *Claimer) InsertAndFetch(ctx context.Context, f Fetch, jobs ...*Job) (done []Enqueued, got Fetched, err error) {
 	f.Limit, f.Lease = min(cmp.Or(f.Limit, 1), mostClaimed), cmp.Or(f.Lease, defaultLease)
 	if err := f.check(); err != nil {
@@ -199,11 +199,11 @@ func (f *Fetch) claim() Claim {
 	return claim
 }
 
-// prepareAttempts counts what was claimed, and finishes what must not be run.
+// prepareAttempts counts claimed jobs, and finishes those that must not be run.
 func (c *Claimer) prepareAttempts(ctx context.Context, f Fetch, claim Claim, got Claimed) (Fetched, time.Duration, error) {
 	fetched := Fetched{Session: claim.Session, Next: got.Next}
 	counts, now := &c.program(f.Worker).counters, time.Now()
-	var known []Outcome // before the attempts
+	var known []Outcome // outcomes to write before the attempts
 	for _, j := range got.Jobs {
 		counts.began(now, j, max(j.Started.Sub(j.RunAt), 0))
 		unfit := j.prepareAttempt(got.Expired[j.ID], false)
@@ -226,28 +226,28 @@ func (c *Claimer) prepareAttempts(ctx context.Context, f Fetch, claim Claim, got
 	return fetched, got.Next, nil
 }
 
-// An End is the end of an attempt, see Claimer.Finish.
+// An End reports how an attempt ended, see [Claimer.Finish].
 type End struct {
 	Session Session
 	ID      ID
 	Attempt int
 	Err     error           // as a handler returns it: nil, Cancel, Snooze, Throttled, a permanent or another error; or ErrStopping, ErrCanceled
-	Stack   string          // of a failure: where it happened
+	Stack   string          // of a failure
 	Result  json.RawMessage // of an attempt that completed
-	Records []Record        // that the job is to have beside those that it has
-	// Then is what follows an attempt that completed, see [Then]: at most MaxThen jobs, one less if the job has a [Webhook]. An attempt
-	// with more fails.
+	Records []Record        // to be added to those that the job has
+	// Then are the follow-up jobs of an attempt that completed, see [Then]: at most MaxThen jobs, one less if the job has a [Webhook]. An attempt with
+	// more fails.
 	Then []*Job
-	// Spent is how many units it used, from 0 to MaxCost, see [Spend]; nil is what the job costs.
+	// Spent is how many units the attempt used, from 0 to MaxCost, see [Spend]; nil means the cost of the job.
 	Spent *int
-	// Job is the job as Fetch returned it, if the caller has kept it: it is then not read from the store. Finish changes it. Records
-	// and progress that were written since must be in it, or they are lost.
+	// Job is the job as Fetch returned it, if the caller has kept it. Finish then does not read it from the store, and changes it. Records and
+	// progress that were written since must be in it, or they are lost.
 	Job *Job
 }
 
-// Finish writes the outcomes of attempts, by the rules of a [HandlerFunc]: those of a session in one transaction. It returns the jobs that are
-// lost, since another worker has the job by now, it was deleted, or it was finished before: their ends do not count. A job must not be given
-// twice in one call. After an error some of the ends may have been written: their jobs are among the lost when Finish is called again.
+// Finish writes the outcomes of attempts, by the rules of a [HandlerFunc]: those of a session in one transaction. It returns the lost jobs, whose
+// ends do not count: another worker has claimed the job since, or it was deleted, or it was finished before. A job must not be given twice in one
+// call. After an error some of the ends may have been written: their jobs are among the lost when Finish is called again.
 func (c *Claimer) Finish(ctx context.Context, ends ...End) (lost []ID, err error) {
 	var ids []ID // to read
 	for i := range ends {
@@ -296,7 +296,7 @@ func (c *Claimer) Finish(ctx context.Context, ends ...End) (lost []ID, err error
 	return lost, nil
 }
 
-// stored returns those of the jobs that run, without their args.
+// stored returns the jobs that are running, without their args.
 func (c *Claimer) stored(ctx context.Context, ids []ID) (map[ID]*Job, error) {
 	running := make(map[ID]*Job, len(ids))
 	for part := range slices.Chunk(ids, mostListed) {
@@ -312,7 +312,7 @@ func (c *Claimer) stored(ctx context.Context, ids []ID) (map[ID]*Job, error) {
 	return running, nil
 }
 
-// decide decides what becomes of the job that is stored.
+// decide sets the outcome of the stored job j, and returns it with its event.
 func (end *End) decide(j *Job) (o Outcome, event Event) {
 	now := time.Now()
 	elapsed := max(now.Sub(j.Started), 0)
@@ -350,7 +350,7 @@ func (end *End) decide(j *Job) (o Outcome, event Event) {
 	return o, event
 }
 
-// addRecords adds records of an attempt, and forgets the oldest when there are too many.
+// addRecords adds records of an attempt, and drops the oldest if there are too many.
 func (j *Job) addRecords(attempt int, now time.Time, records ...Record) {
 	for _, r := range records {
 		if r.Time.IsZero() {

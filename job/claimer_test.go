@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// A counter hands out jobs of a rig's store, as a server for other languages does.
+// A counter gives out jobs of a rig's store, as a server for programs in other languages does.
 type counter struct {
 	*rig
 	claimer *job.Claimer
@@ -88,14 +88,14 @@ func TestClaimerFinishesAsAWorkerDoes(t *testing.T) {
 				want = r.find(want.ID)
 				if got.State != want.State || got.Attempt != want.Attempt || got.Uncounted != want.Uncounted || got.LastError() != want.LastError() ||
 					string(got.Result) != string(want.Result) || len(got.Records) != len(want.Records) || got.RunAt.Sub(want.RunAt).Abs() > 2*time.Second {
-					t.Errorf("finished by a claimer it is\n%+v, by a worker\n%+v", got, want)
+					t.Errorf("finished by a claimer, got\n%+v, by a worker\n%+v", got, want)
 				}
 				byClaimer, err := c.store.Limits(c.ctx, job.DefaultQueue, "")
 				c.must(err)
 				byWorker, err := r.store.Limits(r.ctx, job.DefaultQueue, "")
 				c.must(err)
 				if (byClaimer[0].QueueHeld - byWorker[0].QueueHeld).Abs() > 2*time.Second {
-					t.Errorf("finished by a claimer it holds back the queue for %v, by a worker for %v", byClaimer[0].QueueHeld, byWorker[0].QueueHeld)
+					t.Errorf("finished by a claimer, the queue is held back for %v, by a worker for %v", byClaimer[0].QueueHeld, byWorker[0].QueueHeld)
 				}
 			})
 		})
@@ -115,10 +115,10 @@ func TestClaimerWaits(t *testing.T) {
 		if len(got.Jobs) != 1 || time.Since(begun) > 8*time.Second {
 			t.Fatalf("fetched %d jobs after %v, want 1 after 7s", len(got.Jobs), time.Since(begun))
 		}
-		// The lease is whole, however long the program has waited.
+		// The lease has its full length, however long the program has waited.
 		seconds(9.5)
 		if again := c.fetch(job.Fetch{Worker: "ruby-2"}); len(again.Jobs) > 0 {
-			t.Error("a job whose lease is not over was given to another")
+			t.Error("a job whose lease is not over was given to another program")
 		}
 		c.finish(job.End{Session: got.Session, ID: got.Jobs[0].ID, Attempt: 1})
 	})
@@ -140,7 +140,7 @@ func TestClaimerExtends(t *testing.T) {
 		}
 		seconds(50)
 		if got := c.fetch(job.Fetch{}); len(got.Jobs) > 0 {
-			t.Error("a job that is held was fetched")
+			t.Error("a leased job was fetched")
 		}
 		seconds(20)
 		second := c.fetchOne()
@@ -166,7 +166,7 @@ func TestClaimerExtends(t *testing.T) {
 	})
 }
 
-// A job whose last attempt died is not given to anybody.
+// TestClaimerFinishesWhatMustNotRun: a job whose last attempt crashed is discarded, and not fetched.
 func TestClaimerFinishesWhatMustNotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounter(t)
@@ -190,7 +190,7 @@ func TestClaimerReleasesAndFollows(t *testing.T) {
 		end.Err = job.ErrStopping
 		c.finish(end)
 		if j := c.wantState(id, job.Queued); j.Used() != 0 || j.Released != 1 {
-			t.Errorf("a release used %d attempts, and is the %d.", j.Used(), j.Released)
+			t.Errorf("got %d attempts used and %d releases, want 0 and 1", j.Used(), j.Released)
 		}
 		next, err := nextKind.New(note{"a"}, job.Queue("later"))
 		c.must(err)
@@ -198,19 +198,19 @@ func TestClaimerReleasesAndFollows(t *testing.T) {
 		end.Err, end.Then = errFlaky, []*job.Job{next}
 		c.finish(end)
 		if got := c.followers(); len(got) != 0 {
-			t.Errorf("%q follow an attempt that failed", got)
+			t.Errorf("a failed attempt has the follow-up jobs %q", got)
 		}
 		seconds(3)
 		end = c.fetchOne()
 		end.Then = []*job.Job{next}
 		c.finish(end)
 		if got := c.followers(); len(got) != 1 {
-			t.Errorf("%q follow, want one", got)
+			t.Errorf("got the follow-up jobs %q, want one", got)
 		}
 	})
 }
 
-// TestClaimerFollowsWithinBounds: an attempt that names more jobs to follow it than may fails, and holds up no other of its session.
+// TestClaimerFollowsWithinBounds: an attempt with too many follow-up jobs fails, and does not hold up others of its session.
 func TestClaimerFollowsWithinBounds(t *testing.T) {
 	for name, test := range map[string]struct {
 		opts []job.EnqueueOption
@@ -239,14 +239,14 @@ func TestClaimerFollowsWithinBounds(t *testing.T) {
 				}
 				c.wantState(other, job.Completed)
 				if j := c.wantState(many, test.want); test.want == job.Queued && !strings.Contains(j.LastError(), "at most 1000 may") {
-					t.Errorf("the attempt failed by %q", j.LastError())
+					t.Errorf("the attempt failed with %q", j.LastError())
 				}
 			})
 		})
 	}
 }
 
-// TestClaimerReleasesWhatItCannotBegin: jobs that were claimed are not held by nobody when the store fails to write what became of attempts before.
+// TestClaimerReleasesWhatItCannotBegin: claimed jobs are released if the store fails to write the outcomes of earlier attempts.
 func TestClaimerReleasesWhatItCannotBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounter(t)
@@ -263,12 +263,13 @@ func TestClaimerReleasesWhatItCannotBegin(t *testing.T) {
 			c.wantState(id, job.Queued)
 		}
 		if got := c.fetch(fetch); len(got.Jobs) != 2 {
-			t.Errorf("fetched %d jobs, want both at once", len(got.Jobs))
+			t.Errorf("fetched %d jobs, want both immediately", len(got.Jobs))
 		}
 	})
 }
 
-// TestClaimerCounts: what programs do is counted as what workers do, by minute, queue and kind, and told at the latest when they leave.
+// TestClaimerCounts: attempts of programs are counted like those of workers, by minute, queue and kind, and reported at the latest when programs
+// leave.
 func TestClaimerCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounter(t)
@@ -308,7 +309,7 @@ func TestClaimerCounts(t *testing.T) {
 		_, err := c.claimer.Extend(c.ctx, job.WorkerInfo{Name: "ruby-1", Host: "h", PID: 1}, time.Minute)
 		c.must(err)
 		want("extended")
-		// What another process with the name does is added: nothing counts twice.
+		// The counts of another process with the same name are added, and nothing counts twice.
 		_, err = c.claimer.Extend(c.ctx, job.WorkerInfo{Name: "ruby-1", Host: "h", PID: 2}, time.Minute)
 		c.must(err)
 		want("another process")
@@ -327,7 +328,7 @@ func TestClaimerCounts(t *testing.T) {
 	})
 }
 
-// slowList is a store whose next list of workers is read at once, and answered when wait is closed.
+// slowList is a store whose next list of workers is read immediately, but returned only when wait is closed.
 type slowList struct {
 	job.Store
 	wait chan struct{} // nil for no wait
@@ -342,7 +343,7 @@ func (s *slowList) Workers(ctx context.Context, names ...string) ([]job.WorkerIn
 	return listed, err
 }
 
-// TestClaimerOrdersAreNotUndone: a fetch that has begun to list the program before an order was heard does not undo it.
+// TestClaimerOrdersAreNotUndone: a fetch that started to list the program before a command was received does not undo the command.
 func TestClaimerOrdersAreNotUndone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowList{Store: newIdleRig(t).store}

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// A WorkerState is what an operator wants a worker that runs its jobs elsewhere to do, see [Claimer.Extend].
+// A WorkerState is what an operator wants a program that runs jobs of a [Claimer] to do, see [Claimer.Extend].
 type WorkerState string
 
-// The states.
+// What an operator can want.
 const (
 	WorkerRuns  WorkerState = "run"
-	WorkerQuiet WorkerState = "quiet" // it claims no more; its running jobs continue, and it stays
-	WorkerStops WorkerState = "stop"  // it claims no more, finishes or releases what it runs, and ends
+	WorkerQuiet WorkerState = "quiet" // it stops claiming; its running jobs continue, and so does the program
+	WorkerStops WorkerState = "stop"  // it stops claiming, finishes or releases its running jobs, and exits
 )
 
 // Leased are the jobs of a session that a program still runs.
@@ -28,15 +28,15 @@ type Leased struct {
 
 // Extended is the answer to [Claimer.Extend].
 type Extended struct {
-	Lost     []ID // of the jobs held: another worker has them, or they were deleted or finished
-	Canceled []ID // of all jobs of these sessions: finish them with ErrCanceled, or as if they had not been canceled
+	Lost     []ID // jobs that the sessions hold no more: another worker has them, or they were deleted or finished
+	Canceled []ID // jobs of the sessions to cancel: finish them with ErrCanceled, or as if they had not been canceled
 	State    WorkerState
 }
 
-// Extend renews the lease of sessions, for lease from now, and lists the program as the worker with worker.Name. Without sessions it only lists
-// the program. Fields of worker that are zero stay as they were listed, and so does what the commands quiet, resume and stop have asked for, as
-// long as the program is the same: another Host or PID means a new program, which runs. Other commands are about tasks and crons, which the
-// program does not have: they do nothing.
+// Extend renews the leases of sessions, for lease from now, and lists the program as the worker with worker.Name. Without sessions it only lists
+// the program. Fields of worker that are zero stay as they were listed. So does the state that the commands quiet, resume and stop have set, as
+// long as the program is the same: another Host or PID means a new program, whose state is WorkerRuns. Other commands are about tasks and crons,
+// which the program does not have: they do nothing.
 func (c *Claimer) Extend(ctx context.Context, worker WorkerInfo, lease time.Duration, held ...Leased) (got Extended, err error) {
 	if err = checkHolder(worker.Name, lease); err == nil {
 		got, err = c.extend(ctx, worker, lease, held...)
@@ -47,7 +47,7 @@ func (c *Claimer) Extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 	return got, nil
 }
 
-// extend is Extend for what is valid.
+// extend is Extend for valid arguments.
 func (c *Claimer) extend(ctx context.Context, worker WorkerInfo, lease time.Duration, held ...Leased) (Extended, error) {
 	p, leave, err := c.enter(ctx, worker.Name)
 	if err != nil {
@@ -57,12 +57,12 @@ func (c *Claimer) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 	return p.extend(ctx, worker, lease, false, held...)
 }
 
-// Leave removes a worker from the list. Its jobs stay held until their leases are over.
+// Leave removes a worker from the list. Its jobs stay leased until their leases are over.
 func (c *Claimer) Leave(ctx context.Context, worker string) error {
 	p, leave, err := c.enter(ctx, worker)
 	if err == nil {
 		defer leave()
-		_, err = p.extend(ctx, WorkerInfo{Name: worker}, leastLease, true) // which tells what it has done
+		_, err = p.extend(ctx, WorkerInfo{Name: worker}, leastLease, true) // which reports its counters
 		p.noted = time.Time{}
 	}
 	if err == nil {
@@ -75,27 +75,28 @@ func (c *Claimer) Leave(ctx context.Context, worker string) error {
 }
 
 const (
-	mostPrograms = 10_000                   // that are remembered
-	stateKnown   = 10 * time.Second         // within which a program that only fetches knows what an operator wants of it
-	listEach     = stateKnown - defaultPoll // how often it is listed, and asked for: it waits for no longer than a poll until it asks again
-	askedKept    = time.Minute              // how long it is listed with what it has fetched
+	mostPrograms = 10_000                   // the most that are remembered
+	stateKnown   = 10 * time.Second         // within which a program that only fetches learns its state
+	listEach     = stateKnown - defaultPoll // how often it is listed and its state is read; a waiting fetch checks this at each poll
+	askedKept    = time.Minute              // how long it is listed with the queues and kinds of earlier fetches
 	mostAsked    = 200                      // queues, or kinds, that it is listed with
 )
 
-// A program is a worker of a claimer, by its name. What counts is in the store, since other processes may have claimers as well.
+// A program is a worker of a Claimer, by its name. Everything that must not be lost is in the store, since other processes may have Claimers as
+// well.
 type program struct {
 	store    Store
-	counters counters  // which has a lock of its own
-	begun    time.Time // when it began to be counted here
+	counters counters  // which have their own lock
+	begun    time.Time // when this process began to count it
 
-	busy     chan struct{} // capacity 1: who has put a value in may use what follows
+	busy     chan struct{} // capacity 1: the goroutine that has put a value in may use the fields below
 	noted    time.Time     // when it was listed last
 	asked    asked
 	state    WorkerState
-	commands []Command // that were fetched, and with which it may not be listed yet
+	commands []Command // received, but perhaps not yet reflected in the list of workers
 }
 
-// program returns the program of a name, made when it is new. When there are too many, all are forgotten.
+// program returns the program with a name, and creates it if it is new. When there are too many, all are forgotten.
 func (c *Claimer) program(name string) *program {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +111,7 @@ func (c *Claimer) program(name string) *program {
 	return p
 }
 
-// enter returns a program that nobody else lists until leave is called: an order would be undone by who has not heard of it.
+// enter returns a program that nobody else lists until leave is called. Otherwise a goroutine that does not know of a command yet could undo it.
 func (c *Claimer) enter(ctx context.Context, name string) (p *program, leave func(), err error) {
 	p = c.program(name)
 	select {
@@ -121,7 +122,7 @@ func (c *Claimer) enter(ctx context.Context, name string) (p *program, leave fun
 	}
 }
 
-// fetches lists a program that fetches, if that was not done lately, and returns what an operator wants of it.
+// fetches lists a program that fetches, unless that was done recently, and returns its state.
 func (c *Claimer) fetches(ctx context.Context, f Fetch) (WorkerState, error) {
 	if f.Session != 0 { // its caller lists it
 		return WorkerRuns, nil
@@ -141,14 +142,14 @@ func (c *Claimer) fetches(ctx context.Context, f Fetch) (WorkerState, error) {
 	return p.state, nil
 }
 
-// asked is what the threads of a program have fetched lately, which need not be the same for all.
+// asked is what the threads of a program have recently fetched, which may differ between threads.
 type asked struct {
 	queues []string
 	kinds  []string // nil is all
 	since  time.Time
 }
 
-// add adds what is fetched now, and reports whether that is more than before.
+// add adds the queues and kinds of a fetch, and reports whether there are new ones.
 func (a *asked) add(f Fetch) (more bool) {
 	if time.Since(a.since) >= askedKept || len(a.queues) > mostAsked || len(a.kinds) > mostAsked {
 		*a = asked{queues: slices.Clone(f.Queues), kinds: slices.Clone(f.Kinds), since: time.Now()}
@@ -172,7 +173,7 @@ func union(a, b []string) []string {
 	return a
 }
 
-// extend is Claimer.Extend; last says that there may be no other. p is entered.
+// extend is Claimer.Extend; last is set if it may be the last call for the program. p must be entered.
 func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Duration, last bool, held ...Leased) (Extended, error) {
 	info, err := listed(ctx, p.store, worker)
 	if err != nil {
@@ -186,19 +187,19 @@ func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 			return false, err
 		}
 		got.Lost, got.Canceled = append(got.Lost, renewed.Lost...), append(got.Canceled, renewed.Canceled...)
-		p.commands = nil // it is listed with those before
+		p.commands = nil // it is now listed with the earlier ones
 		if changed = info.applyCommands(renewed.Commands); changed {
 			p.commands, p.state = renewed.Commands, info.state()
 		}
 		return changed, nil
 	}
-	changed := len(held) == 0 // there is one call at least
+	changed := len(held) == 0 // make at least one call
 	for _, h := range held {
 		if changed, err = renew(h); err != nil {
 			return Extended{}, err
 		}
 	}
-	for changed { // what was ordered is to be listed
+	for changed { // list the state that commands have changed
 		if changed, err = renew(Leased{Session: ownSession(info.Name)}); err != nil {
 			return Extended{}, err
 		}
@@ -208,7 +209,7 @@ func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 	return got, nil
 }
 
-// renew renews a lease, and tells what the program has done. p is entered.
+// renew renews a lease, and reports the counters of the program. p must be entered.
 func (p *program) renew(ctx context.Context, r Renewal, last bool) (Renewed, error) {
 	begun := time.Now()
 	var reported countersReport
@@ -225,8 +226,8 @@ func (p *program) renew(ctx context.Context, r Renewal, last bool) (Renewed, err
 	return got, nil
 }
 
-// Renew is Store.Renew for a program whose session was given to [Claimer.Fetch], by a caller who lists the program as a worker.
-// What the program does through this Claimer is counted for Store.Stats: Stats and Run of r need not be set.
+// Renew is Store.Renew for a program whose session was given to [Claimer.Fetch], by a caller who lists the program as a worker. Stats and Run of r
+// need not be set: the Claimer counts what the program does through it, for Store.Stats.
 func (c *Claimer) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	p, leave, err := c.enter(ctx, r.Worker)
 	if err != nil {
@@ -242,7 +243,7 @@ func ownSession(worker string) Session {
 	return Session(binary.BigEndian.Uint64(sum[:])>>2) + 1
 }
 
-// listed returns what is to be listed of a worker, with what was listed of it before.
+// listed returns the info to list for a worker: w, with missing fields as they were listed before.
 func listed(ctx context.Context, s Store, w WorkerInfo) (WorkerInfo, error) {
 	found, err := s.Workers(ctx, w.Name)
 	if err != nil {
@@ -267,7 +268,7 @@ func listed(ctx context.Context, s Store, w WorkerInfo) (WorkerInfo, error) {
 	return w, nil
 }
 
-// applyCommands notes what was ordered, and reports whether that is something else than before.
+// applyCommands applies commands to the state, and reports whether it has changed.
 func (w *WorkerInfo) applyCommands(commands []Command) (changed bool) {
 	quiet, stopping := w.Quiet, w.Stopping
 	for _, o := range commands {
@@ -298,12 +299,12 @@ type Report struct {
 	Session  Session
 	ID       ID
 	Attempt  int
-	Progress *ProgressReport // nil leaves it as it is
-	Records  []Record        // that the job is to have beside those that it has
+	Progress *ProgressReport // nil leaves it unchanged
+	Records  []Record        // to be added to those that the job has
 }
 
-// Report writes the progress of attempts and what they have logged. Attempts that are lost are left out. It reads the jobs and writes them again:
-// if two calls at once are about one job, the records of one may be lost.
+// Report writes the progress and the log records of attempts. Attempts that are lost are left out. It reads the jobs and writes them again: if two
+// concurrent calls are about one job, the records of one may be lost.
 func (c *Claimer) Report(ctx context.Context, reports ...Report) error {
 	if len(reports) == 0 {
 		return nil

@@ -13,10 +13,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A failing store is one of which the next calls of some methods fail.
+// A failing store returns errors from the next calls of some methods.
 type failing struct {
 	job.Store
-	renewals []error // what the next calls of Renew return; nil has the store renew
+	renewals []error // the errors of the next calls of Renew; nil calls the store
 	settles  []error
 	lists    [][]string // calls of Workers, by the names in them
 }
@@ -47,7 +47,8 @@ func (s *failing) Settle(ctx context.Context, session job.Session, outcomes ...j
 	return s.Store.Settle(ctx, session, outcomes...)
 }
 
-// TestClaimerKeepsAnOrderThatItCouldNotList: an order that was fetched from the store holds, also when the store fails before the program is listed with it.
+// TestClaimerKeepsAnOrderThatItCouldNotList: a command that was received from the store takes effect even if the store fails before the program is
+// listed with it.
 func TestClaimerKeepsAnOrderThatItCouldNotList(t *testing.T) {
 	for do, want := range map[job.CommandKind]job.WorkerState{job.CommandQuiet: job.WorkerQuiet, job.CommandStop: job.WorkerStops} {
 		synctest.Test(t, func(t *testing.T) {
@@ -71,22 +72,22 @@ func TestClaimerKeepsAnOrderThatItCouldNotList(t *testing.T) {
 				t.Errorf("the state is %s, %v, want %s", got.State, err, want)
 			}
 			if w := r.worker("ruby-1"); w.Quiet != (do == job.CommandQuiet) || w.Stopping != (do == job.CommandStop) {
-				t.Errorf("after %q it is listed as %+v", do, w)
+				t.Errorf("after %q the worker is listed as %+v", do, w)
 			}
-			// It is not given once more when the program has been resumed by way of another server.
+			// The command is not applied again after the program was resumed through another server.
 			_, err = job.NewClaimer(r.store).Extend(r.ctx, job.WorkerInfo{Name: "ruby-1"}, time.Minute)
 			r.must(err)
 			r.order("ruby-1", job.Command{Do: job.CommandResume})
 			_, err = job.NewClaimer(r.store).Extend(r.ctx, job.WorkerInfo{Name: "ruby-1"}, time.Minute)
 			r.must(err)
 			if got, err := extend(); err != nil || got.State != job.WorkerRuns {
-				t.Errorf("resumed, the state is %s, %v", got.State, err)
+				t.Errorf("after resume the state is %s, %v", got.State, err)
 			}
 		})
 	}
 }
 
-// TestClaimerHearsOrdersWhileItWaits: a fetch that waits for jobs gives none to a program that is to be quiet by then.
+// TestClaimerHearsOrdersWhileItWaits: a waiting fetch returns no jobs after the program was told to be quiet.
 func TestClaimerHearsOrdersWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounter(t)
@@ -95,12 +96,12 @@ func TestClaimerHearsOrdersWhileItWaits(t *testing.T) {
 		begun := time.Now()
 		got := c.fetch(job.Fetch{Wait: time.Minute})
 		if len(got.Jobs) > 0 || got.State != job.WorkerQuiet || time.Since(begun) > 20*time.Second {
-			t.Errorf("after %v: %d jobs in state %s, want none and quiet within some seconds of the order", time.Since(begun), len(got.Jobs), got.State)
+			t.Errorf("after %v: %d jobs in state %s, want none and quiet within some seconds of the command", time.Since(begun), len(got.Jobs), got.State)
 		}
 	})
 }
 
-// TestClaimerHearsOrdersInTime: a fetch that waits returns within ten seconds of an order, also when jobs that are not for it wake it in between.
+// TestClaimerHearsOrdersInTime: a waiting fetch returns within ten seconds of a command, even if jobs that are not for it wake it in between.
 func TestClaimerHearsOrdersInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounter(t)
@@ -114,7 +115,7 @@ func TestClaimerHearsOrdersInTime(t *testing.T) {
 	})
 }
 
-// TestClaimersCountTogether: what two servers count for one program is added up.
+// TestClaimersCountTogether: the counts of two servers for one program are added up.
 func TestClaimersCountTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounter(t)
@@ -140,7 +141,8 @@ func TestClaimersCountTogether(t *testing.T) {
 	})
 }
 
-// TestClaimerListsThreadsTogether: threads of a program that fetch from different queues are one worker, which is listed with all of them and no more often.
+// TestClaimerListsThreadsTogether: threads of a program that fetch from different queues are one worker. It is listed with all queues, and no more
+// often.
 func TestClaimerListsThreadsTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
@@ -162,7 +164,7 @@ func TestClaimerListsThreadsTogether(t *testing.T) {
 			seconds(1)
 		}
 		if len(store.lists) > 2 {
-			t.Errorf("it was listed %d times by ten calls in five seconds, want twice", len(store.lists))
+			t.Errorf("the program was listed %d times by ten calls in five seconds, want twice", len(store.lists))
 		}
 		for _, names := range store.lists {
 			if !slices.Equal(names, []string{"ruby-1"}) {
@@ -170,18 +172,18 @@ func TestClaimerListsThreadsTogether(t *testing.T) {
 			}
 		}
 		if w := r.worker("ruby-1"); fmt.Sprint(w.Queues, w.Kinds) != "[a b c] [k l]" {
-			t.Errorf("it is listed with %v and %v", w.Queues, w.Kinds)
+			t.Errorf("the program is listed with %v and %v", w.Queues, w.Kinds)
 		}
 		fetch(job.Fetch{Queues: []string{"a"}})
 		if w := r.worker("ruby-1"); len(w.Kinds) > 0 {
-			t.Errorf("a program of which a thread takes all kinds is listed with %v", w.Kinds)
+			t.Errorf("a program with a thread that fetches all kinds is listed with %v", w.Kinds)
 		}
 		for range 90 {
 			seconds(1)
 			fetch(job.Fetch{Queues: []string{"d"}})
 		}
 		if w := r.worker("ruby-1"); !slices.Equal(w.Queues, []string{"d"}) {
-			t.Errorf("a minute after it has fetched from other queues it is listed with %v, want d", w.Queues)
+			t.Errorf("a minute after fetches from other queues the program is listed with %v, want d", w.Queues)
 		}
 	})
 }

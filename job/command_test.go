@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// order leaves an order for a worker, which must be listed by now.
+// order sends a command to a worker, which must be listed by now.
 func (r *rig) order(worker string, o job.Command) {
 	r.Helper()
 	if err := r.store.SendCommand(r.ctx, worker, o); err != nil {
@@ -52,7 +52,7 @@ func TestQuietWorkerClaimsNoMoreUntilItResumes(t *testing.T) {
 		r.order("w", job.Command{Do: job.CommandQuiet})
 		seconds(2)
 		if info := r.worker("w"); !info.Quiet || info.Stopping || info.Running != 1 || !worker.Health().Quiet {
-			t.Errorf("the worker says %+v, its health is %+v", info, worker.Health())
+			t.Errorf("the worker reports %+v, its health is %+v", info, worker.Health())
 		}
 		waiting := r.enqueue()
 		seconds(600)
@@ -62,7 +62,7 @@ func TestQuietWorkerClaimsNoMoreUntilItResumes(t *testing.T) {
 		seconds(2)
 		r.wantState(waiting, job.Running)
 		if info := r.worker("w"); info.Quiet || worker.Health().Quiet {
-			t.Errorf("the worker says %+v, its health is %+v", info, worker.Health())
+			t.Errorf("the worker reports %+v, its health is %+v", info, worker.Health())
 		}
 		seconds(10)
 	})
@@ -80,7 +80,7 @@ func TestWorkerToldToStopEndsGracefully(t *testing.T) {
 		seconds(3)
 		waiting := r.enqueue()
 		if info := r.worker("w"); !info.Stopping || info.Quiet {
-			t.Errorf("the worker says %+v", info)
+			t.Errorf("the worker reports %+v", info)
 		}
 		seconds(8)
 		select {
@@ -110,24 +110,24 @@ func TestOrdersForADeadWorkerAreDropped(t *testing.T) {
 			return got
 		}
 		renew()
-		for range 2 { // the second time after more than a minute without a sign of the worker
+		for range 2 { // the second time more than a minute after the last renewal
 			r.order("w", job.Command{Do: job.CommandStop})
 			seconds(30)
 		}
 		seconds(5)
 		if got := renew().Commands; len(got) != 1 {
-			t.Errorf("after a minute it is told %+v, want the order that is 35 s old", got)
+			t.Errorf("after a minute got commands %+v, want the one that is 35 s old", got)
 		}
 		for range 100 {
 			r.order("w", job.Command{Do: job.CommandQuiet})
 		}
 		seconds(61)
-		r.order("w", job.Command{Do: job.CommandResume}) // there is room again
+		r.order("w", job.Command{Do: job.CommandResume}) // there is space again
 		if got := renew().Commands; !slices.Equal(got, []job.Command{{Do: job.CommandResume}}) {
-			t.Errorf("it is told %+v, want the last order", got)
+			t.Errorf("got commands %+v, want the last one", got)
 		}
 		if err := r.store.SendCommand(r.ctx, "other", job.Command{Do: job.CommandStop}); !errors.Is(err, job.ErrNoWorker) {
-			t.Errorf("order to a worker that never was: %v", err)
+			t.Errorf("command to a worker that never existed: %v", err)
 		}
 	})
 }
@@ -158,7 +158,7 @@ func TestCancelOneTaskOfAJob(t *testing.T) {
 		task := func(n *inspect.Node) string { return strconv.FormatUint(uint64(n.ID), 10) }
 		for _, o := range []job.Command{
 			{Do: job.CommandCancelTask, Job: id, Task: task(a)},
-			{Do: job.CommandCancelTask, Job: id, Task: task(elsewhere)}, // not of this job
+			{Do: job.CommandCancelTask, Job: id, Task: task(elsewhere)}, // a task of another job
 			{Do: job.CommandCancelTask, Job: id, Task: "4294967295"},
 			{Do: job.CommandCancelTask, Job: id, Task: "-1"},
 			{Do: job.CommandCancelTask, Job: job.ID{1}, Task: task(elsewhere)},
@@ -169,7 +169,7 @@ func TestCancelOneTaskOfAJob(t *testing.T) {
 		seconds(2)
 		mu.Lock()
 		if len(causes) != 1 || causes["a"] == nil || causes["a"].Error() != "somebody canceled this task of the job" {
-			t.Errorf("the causes are %v", causes)
+			t.Errorf("got causes %v", causes)
 		}
 		mu.Unlock()
 		r.wantState(id, job.Running)
@@ -179,7 +179,7 @@ func TestCancelOneTaskOfAJob(t *testing.T) {
 	})
 }
 
-// TestTickNowInTheSecondOfAnotherEvent: a cron ticks out of turn also in the second in which it was resumed, and in that of a tick in turn.
+// TestTickNowInTheSecondOfAnotherEvent: a cron ticks out of turn even in the second in which it was resumed, or in which it ticked in turn.
 func TestTickNowInTheSecondOfAnotherEvent(t *testing.T) {
 	for _, resume := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -234,9 +234,9 @@ func TestTickNowCountsOnceWithTwoWorkers(t *testing.T) {
 		other.startWorker(r.store, config, handler)
 		seconds(600.5)
 		if got := r.worker("two").Crons; !slices.Equal(got, []string{"hourly"}) {
-			t.Errorf("the worker has the crons %q", got)
+			t.Errorf("the worker reports the crons %q", got)
 		}
-		for range 3 { // a hand that clicks fast, on either worker
+		for range 3 { // several clicks in quick succession, on either worker
 			r.order("one", job.Command{Do: job.CommandTick, Cron: "hourly"})
 			r.order("two", job.Command{Do: job.CommandTick, Cron: "hourly"})
 		}
@@ -250,7 +250,7 @@ func TestTickNowCountsOnceWithTwoWorkers(t *testing.T) {
 			return crons[0]
 		}
 		if c := cron(); c.Last.Format("15:04:05") != "00:10:01" || c.Next.Format("15:04") != "01:00" || c.Job == (job.ID{}) {
-			t.Errorf("the cron is %+v", c)
+			t.Errorf("got cron %+v", c)
 		}
 		if err := r.store.PauseCron(r.ctx, "hourly", true); err != nil {
 			t.Fatal(err)

@@ -24,8 +24,8 @@ func FromContext(ctx context.Context) (*Job, bool) {
 	return nil, false
 }
 
-// copyJob leaves out the Result, which is the handler's to set. After the attempt has ended it also leaves out RunAt, Uncounted and the Detail, which
-// are then written without e.mu.
+// copyJob copies the job without the Result, which the handler sets. After the attempt has ended it also leaves out RunAt, Uncounted and the
+// Detail, which are then written without e.mu.
 func (e *execution) copyJob() *Job {
 	j := e.job
 	c := &Job{

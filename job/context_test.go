@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestFromContextIsACopy has a handler change all of the job that it can reach: neither the worker nor the next call notices.
+// TestFromContextIsACopy: a handler changes everything in the copy that it can reach. Neither the worker nor the next call notices.
 func TestFromContextIsACopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		attempt := 0
@@ -30,7 +30,7 @@ func TestFromContextIsACopy(t *testing.T) {
 				t.Errorf("got  %+v\nwant %+v", *got, want)
 			}
 			if len(got.Failures) != attempt-1 {
-				t.Errorf("attempt %d knows %d failures", attempt, len(got.Failures))
+				t.Errorf("attempt %d has %d failures", attempt, len(got.Failures))
 			}
 			for i := range got.Args {
 				got.Args[i] = 'x'
@@ -42,7 +42,7 @@ func TestFromContextIsACopy(t *testing.T) {
 			got.Meta["request"] = "changed"
 			*got = job.Job{ID: got.ID, State: job.Canceled, MaxAttempts: 1, Attempt: 7, Uncounted: 7, Queue: "other", Kind: "other"}
 			if again, _ := job.FromContext(ctx); !reflect.DeepEqual(*again, want) {
-				t.Errorf("the next call returns %+v, want %+v", *again, want)
+				t.Errorf("the next call returned %+v, want %+v", *again, want)
 			}
 			if attempt < 3 {
 				return errFlaky
@@ -54,13 +54,13 @@ func TestFromContextIsACopy(t *testing.T) {
 		j := r.wantState(id, job.Completed)
 		if j.Queue != job.DefaultQueue || j.Used() != 3 || string(j.Args) != `{"text":"hello"}` || len(j.Failures) != 2 || j.Failures[0].Error != "flaky" ||
 			j.Progress == nil || j.Progress.Done != 1 {
-			t.Errorf("stored is %+v", j)
+			t.Errorf("stored job: %+v", j)
 		}
 	})
 }
 
-// TestFromContextAtAnyTime calls it from tasks while the handler sets the result, and from what the handler leaves behind: for the race
-// detector.
+// TestFromContextAtAnyTime calls FromContext from tasks while the handler sets the result, and from a goroutine that outlives the handler, for the
+// race detector.
 func TestFromContextAtAnyTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left sync.WaitGroup

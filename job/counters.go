@@ -7,24 +7,24 @@ import (
 )
 
 const (
-	counterKinds = 200             // rows of a minute; what is beyond is counted in one row for each queue
-	rowsKept     = 2 * time.Hour   // how old rows get that are not reported because the store does not answer
+	counterKinds = 200             // rows per minute; further kinds are counted in one row for each queue
+	rowsKept     = 2 * time.Hour   // how long rows are kept while the store does not answer
 	rowsAtOnce   = 500             // rows reported at once
-	reportEach   = 2 * time.Second // how often the rows that grow are reported
+	reportEach   = 2 * time.Second // how often changed rows are reported
 )
 
-// counters are what a worker does by minute, queue and kind, until the store knows of it. Rows are reported whole, so that it
-// does not matter whether the store took one when its answer was lost.
+// counters count what a worker does by minute, queue and kind, and keep each row until the store has it. Rows are reported whole, so that it does
+// not matter whether the store has kept a row whose answer was lost.
 type counters struct {
 	worker string
 
 	mu     sync.Mutex
 	open   map[counterKey]*counterRow
-	last   *counterRow   // counted in last: most jobs are like the one before
-	closed []*counterRow // of minutes that are over
+	last   *counterRow   // the row counted in last: most jobs have the queue and kind of the one before
+	closed []*counterRow // rows of minutes that are over
 
 	minute   time.Time // of the open rows, by the store's clock; zero until that is known
-	until    time.Time // when it is over, by ours
+	until    time.Time // when it is over, by the worker's clock
 	clock    *storeClock
 	reported time.Time // when rows were reported last
 }
@@ -33,11 +33,11 @@ type counterKey struct{ queue, kind string }
 
 type counterRow struct {
 	stat     Stat
-	changes  uint64 // ever
-	reported uint64 // of them, for certain
+	changes  uint64 // of the row, ever
+	reported uint64 // changes that the store has for certain
 }
 
-// began counts an attempt that begins, wait after it was due.
+// began counts an attempt that starts, wait after it was due.
 func (t *counters) began(now time.Time, j *Job, wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,7 +46,7 @@ func (t *counters) began(now time.Time, j *Job, wait time.Duration) {
 	r.changes++
 }
 
-// ended counts an attempt that is settled; begun is zero for one that was not run at all.
+// ended counts a settled attempt; begun is zero if its handler did not run.
 func (t *counters) ended(now time.Time, j *Job, e Event, begun time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,7 +71,7 @@ func (t *counters) ended(now time.Time, j *Job, e Event, begun time.Time) {
 	r.changes++
 }
 
-// saw notes how many jobs of queues are queued and running.
+// saw records how many jobs of queues are queued and running.
 func (t *counters) saw(now time.Time, queues []QueueInfo) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,8 +107,8 @@ func (t *counters) row(now time.Time, j *Job) *counterRow {
 	return r
 }
 
-// closeMinute closes the rows when a new minute has begun by the store's clock. Where that was set back, the minute goes on until it
-// is over again: to begin it anew would make rows that count less than what was reported.
+// closeMinute closes the rows when a new minute has begun by the store's clock. If that clock was set back, the minute continues until it is over
+// again: starting it a second time would create rows that count less than those already reported.
 func (t *counters) closeMinute(now time.Time) {
 	theirs := t.clock.at(now)
 	minute := theirs.Truncate(time.Minute)
@@ -123,28 +123,27 @@ func (t *counters) closeMinute(now time.Time) {
 	t.minute, t.open, t.last = minute, nil, nil
 }
 
-// noteClock begins the first minute, once the time by the clock of the store is known.
+// noteClock starts the first minute, once the time by the store's clock is known.
 func (t *counters) noteClock(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.minute.IsZero() {
 		open := t.open
 		t.closeMinute(now)
-		t.open, t.closed = open, nil // what was counted before the first answer counts for the minute of it
+		t.open, t.closed = open, nil // what was counted before the first answer belongs to its minute
 		for _, r := range open {
 			r.stat.Minute = t.minute
 		}
 	}
 }
 
-// A countersReport is rows on their way to the store.
+// A countersReport has the rows that are being sent to the store.
 type countersReport struct {
 	rows    []*counterRow
 	changes []uint64
 }
 
-// report returns the rows that the store does not know as they are now, at most once each two seconds unless it is the last
-// time.
+// report returns the rows that have changed since the store took them, at most every two seconds, unless it is the last report.
 func (t *counters) report(now time.Time, last bool) ([]Stat, countersReport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,7 +170,7 @@ func (t *counters) report(now time.Time, last bool) ([]Stat, countersReport) {
 	return stats, reported
 }
 
-// taken notes that the store has taken rows.
+// taken records that the store has the rows of a report.
 func (t *counters) taken(reported countersReport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A job is counted without an allocation, as long as its row is there.
+// TestCountingAllocatesNothing: counting a job does not allocate once its row exists.
 func TestCountingAllocatesNothing(t *testing.T) {
 	count := counters{worker: "w", clock: newStoreClock()}
 	now := time.Now()

@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// A skewed store has a clock that differs from the worker's.
+// A skewed store has a clock that is ahead of the worker's.
 type skewed struct {
 	job.Store
 	ahead time.Duration
@@ -37,7 +37,7 @@ func (r *rig) stats() []job.Stat {
 	return stats
 }
 
-// sum merges stats, as whoever shows them does.
+// sum merges stats, as a dashboard does.
 func sum(stats []job.Stat) (total job.Stat) {
 	for _, s := range stats {
 		total.Completed += s.Completed
@@ -77,7 +77,7 @@ func TestStatsCountWhatBecameOfAttempts(t *testing.T) {
 		}
 		got := stats[0]
 		if got.Kind != "note" || got.Queue != job.DefaultQueue || got.Worker != "w" || !got.Minute.Equal(time.Now().Truncate(time.Minute)) {
-			t.Errorf("a row of %s, %s, %s, %v", got.Kind, got.Queue, got.Worker, got.Minute)
+			t.Errorf("got a row of %s, %s, %s, %v", got.Kind, got.Queue, got.Worker, got.Minute)
 		}
 		if got.Completed != 3 || got.Discarded != 1 || got.Canceled != 2 || got.Snoozed != 1 || got.Retried != 1 {
 			t.Errorf("counted %+v", got)
@@ -86,7 +86,7 @@ func TestStatsCountWhatBecameOfAttempts(t *testing.T) {
 			t.Errorf("run times %+v, waits %+v", got.Run, got.Wait)
 		}
 		if got := stats[1]; got.Kind != "other" || got.Snoozed != 1 || got.Run.Count() != 1 {
-			t.Errorf("of the other kind: %+v", got)
+			t.Errorf("the other kind: %+v", got)
 		}
 	})
 }
@@ -136,7 +136,7 @@ func TestStatsCountOnceWhenAnswersAreLost(t *testing.T) {
 			}
 			seconds(20.77)
 			if got := sum(r.stats()); got.Completed != n || got.Wait.Count() != n || got.Run.Count() != n {
-				t.Errorf("of %d jobs %d are counted as completed, %d waits, %d run times", n, got.Completed, got.Wait.Count(), got.Run.Count())
+				t.Errorf("%d jobs: counted %d as completed, %d waits, %d run times", n, got.Completed, got.Wait.Count(), got.Run.Count())
 			}
 		}
 		r.end()
@@ -158,7 +158,7 @@ func TestStatsOfTwoWorkersMerge(t *testing.T) {
 		seconds(10)
 		stats := r.stats()
 		if got := sum(stats); got.Completed != 400 || got.Run.Count() != 400 {
-			t.Errorf("of 400 jobs %d are counted, %d run times", got.Completed, got.Run.Count())
+			t.Errorf("400 jobs: counted %d, %d run times", got.Completed, got.Run.Count())
 		}
 		workers := map[string]bool{}
 		for _, s := range stats {
@@ -174,7 +174,7 @@ func TestStatsOfTwoWorkersMerge(t *testing.T) {
 	})
 }
 
-// A minute is one of the store's clock, however far the worker's is from it.
+// TestStatsAreByMinuteOfTheStore: rows are by minutes of the store's clock, however different the worker's clock is.
 func TestStatsAreByMinuteOfTheStore(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 17 * time.Second, -17 * time.Second, 90 * time.Minute, -90 * time.Minute} {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestStatsAreKeptWhileTheStoreDoesNotTakeThem(t *testing.T) {
 		var minutes []time.Time
 		for _, s := range r.stats() {
 			if s.Completed != 1 {
-				t.Errorf("in %v %d jobs are counted, want 1", s.Minute, s.Completed)
+				t.Errorf("minute %v: counted %d jobs, want 1", s.Minute, s.Completed)
 			}
 			minutes = append(minutes, s.Minute)
 		}
@@ -260,10 +260,10 @@ func TestStatsOfManyKindsAreBounded(t *testing.T) {
 		seconds(20)
 		stats := r.stats()
 		if n := len(stats); n < 100 || n > 2*201 {
-			t.Errorf("%d rows of 1,000 kinds", n)
+			t.Errorf("got %d rows of 1,000 kinds, want from 100 to 402", n)
 		}
 		if got := sum(stats); got.Snoozed != 1000 {
-			t.Errorf("%d of 1,000 jobs are counted", got.Snoozed)
+			t.Errorf("counted %d of 1,000 jobs", got.Snoozed)
 		}
 		if i := slices.IndexFunc(stats, func(s job.Stat) bool { return s.Kind == "" && s.Snoozed > 700 }); i < 0 {
 			t.Error("no row for the other kinds")

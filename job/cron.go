@@ -15,15 +15,15 @@ import (
 // does not count as restricted. @hourly, @daily (or @midnight), @weekly, @monthly and @yearly (or @annually) stand for the
 // usual specs. "@every 90s" ticks at the multiples of 90 s since 1970, whatever the time zone.
 //
-// When a clock is set forward, the times that are skipped tick once, right after; when it is set back, a time that comes twice
-// ticks the first time only. A spec whose hour begins with *, or names all hours, runs by elapsed time instead: "*/10 * * * *"
-// ticks every ten minutes, whatever is done to the clock. A day that a zone skips has no ticks of its own.
+// When the clock of the zone is set forward, as for daylight saving time, the skipped times tick once, right after; when it is set back, a time
+// that occurs twice ticks the first time only. A spec whose hour begins with *, or names all hours, runs by elapsed time instead: "*/10 * * * *"
+// ticks every ten minutes, whatever happens to the clock. A day that a zone skips has no ticks of its own.
 type Cron struct {
 	Name    string         // must never change: stores know the cron by it
 	Spec    string         // see above
 	Zone    *time.Location // of the spec; default UTC
 	CatchUp CatchUp        // what happens to ticks that were missed
-	// Job makes the job of a tick. It is called by every worker, with the time of the tick, in Zone. A nil job skips the tick.
+	// Job creates the job of a tick. It is called by every worker, with the time of the tick, in Zone. A nil job skips the tick.
 	Job func(tick time.Time) (*Job, error)
 }
 
@@ -34,8 +34,8 @@ type CatchUp int
 
 const (
 	CatchUpLast CatchUp = iota // the newest of them is enqueued late, unless a later tick is due by then
-	CatchUpNone                // none is
-	CatchUpAll                 // each is, at most the 1,000 newest
+	CatchUpNone                // none is enqueued
+	CatchUpAll                 // each is enqueued, at most the 1,000 newest
 )
 
 // Upcoming returns the next n ticks after a time, or fewer if there are no more. It returns none for a spec of another version of this
@@ -48,7 +48,7 @@ func (c *CronInfo) Upcoming(after time.Time, n int) []time.Time {
 			return nil
 		}
 		name := spec[i+1:]
-		if name == "" || name == "Local" { // one without a name, or another on each machine
+		if name == "" || name == "Local" { // a zone without a name, or one that differs between machines
 			return nil
 		}
 		var err error
@@ -68,7 +68,7 @@ func (c *CronInfo) Upcoming(after time.Time, n int) []time.Time {
 	return ticks
 }
 
-// Maker returns a function for Cron.Job that makes a job of the kind with these args at each tick.
+// Maker returns a function for Cron.Job that creates a job of the kind with these args at each tick.
 func (k *Kind[T]) Maker(args T, opts ...EnqueueOption) func(tick time.Time) (*Job, error) {
 	return func(time.Time) (*Job, error) { return k.New(args, opts...) }
 }

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	mostLate   = time.Minute // a tick that its worker gets to later was missed: the store was away, or the machine slept
+	mostLate   = time.Minute // a tick that its worker enqueues later was missed: the store was unreachable, or the machine slept
 	maxCatchUp = 1000        // ticks
 )
 
-// due returns which ticks in (last, now] to enqueue, the oldest first. seen is up to when this worker has looked for ticks, or
-// when it started: those before were either enqueued by another or missed. Of several that are due at once all but the newest
-// were overtaken, which only CatchUpAll makes up for.
+// due returns which ticks in (last, now] to enqueue, the oldest first. seen is the time up to which this worker has checked for ticks, or when it
+// started: earlier ticks were either enqueued by another worker or missed. If several are due at once, all but the newest were overtaken, and only
+// CatchUpAll enqueues them.
 func due(s *schedule, last, seen, now time.Time, c CatchUp) []time.Time {
 	switch c {
 	case CatchUpAll:
@@ -25,8 +25,8 @@ func due(s *schedule, last, seen, now time.Time, c CatchUp) []time.Time {
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-// newest returns the newest ticks in (last, now], at most n, the oldest first. It looks back twice as far until there are n,
-// so that it takes as long as there are ticks to return, and not as last is ago.
+// newest returns the newest ticks in (last, now], at most n, the oldest first. It looks back twice as far until there are n, so that its time
+// depends on the number of ticks to return, not on how long ago last is.
 func newest(s *schedule, last, now time.Time, n int) []time.Time {
 	for back := time.Minute; ; back *= 2 {
 		from := now.Add(-back)

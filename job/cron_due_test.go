@@ -50,7 +50,7 @@ func TestCronDue(t *testing.T) {
 	}
 }
 
-// A cron of every second that nobody served for a century is looked through only as far as is needed.
+// TestCronDueAfterACentury: for a cron that has missed every second of a century, due looks back only as far as necessary.
 func TestCronDueAfterACentury(t *testing.T) {
 	t.Parallel()
 	s := mustSpec(t, "* * * * * *", time.UTC)
@@ -68,7 +68,7 @@ func TestCronDueAfterACentury(t *testing.T) {
 	}
 }
 
-// Longer ago than a time.Duration can say.
+// TestCronDueSinceEver: last may be longer ago than a time.Duration can hold.
 func TestCronDueSinceEver(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)

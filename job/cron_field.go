@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A cronField is one of the fields of a spec, and what it may hold.
+// A cronField describes one of the fields of a spec, and the values that it may have.
 type cronField struct {
 	name     string
 	min, max int
 	names    []string // of the values from min on
-	day      bool     // takes ?
+	day      bool     // allows ?
 }
 
 var (
@@ -24,7 +24,7 @@ var (
 	cronWeekday = cronField{name: "day of the week", max: 6, names: strings.Fields("sun mon tue wed thu fri sat"), day: true}
 )
 
-// A cronSet is the values that a field allows, a bit for each.
+// A cronSet is the set of values that a field allows, with a bit for each.
 type cronSet uint64
 
 func (s cronSet) has(v int) bool { return s>>v&1 != 0 }
@@ -32,7 +32,7 @@ func (s cronSet) has(v int) bool { return s>>v&1 != 0 }
 // from returns the first value from v on, or 64.
 func (s cronSet) from(v int) int { return bits.TrailingZeros64(uint64(s) >> v << v) }
 
-// parse reads the field, all lower case. star says that it begins with * or is ?, and last that it has an L in it.
+// parse parses the text of the field, all lower case. star reports whether it begins with * or is ?, and last whether it contains an L.
 func (f *cronField) parse(text string) (set cronSet, star, last bool, err error) {
 	star = strings.HasPrefix(text, "*")
 	if text == "?" && f.day {
@@ -52,7 +52,7 @@ func (f *cronField) parse(text string) (set cronSet, star, last bool, err error)
 	return set, star, last, nil
 }
 
-// item reads *, a value or a range, each with or without a step.
+// item parses *, a value or a range, each with or without a step.
 func (f *cronField) item(text string) (cronSet, error) {
 	span, stepText, stepped := strings.Cut(text, "/")
 	step := 1
@@ -122,7 +122,7 @@ func (f *cronField) value(text string) (int, error) {
 	return 0, fmt.Errorf("%q is not allowed: give %s; ranges 1-5, steps */2 and lists 1,3 of them", text, allowed)
 }
 
-// cronNumber reads a number without a sign.
+// cronNumber parses a number without a sign.
 func cronNumber(text string) (int, bool) {
 	v, err := strconv.ParseUint(text, 10, 16)
 	return int(v), err == nil

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestUpcoming: the next ticks of a cron follow from what the store knows of it.
+// TestUpcoming: the next ticks of a cron can be computed from what the store keeps of it.
 func TestUpcoming(t *testing.T) {
 	from := time.Date(2026, 1, 31, 15, 4, 0, 0, time.UTC)
 	for spec, want := range map[string][]string{
@@ -35,7 +35,7 @@ func TestUpcoming(t *testing.T) {
 	}
 }
 
-// TestJobsOfCron: a job is found by the cron that enqueued it. What a program says in its place stays, and so does a job without room.
+// TestJobsOfCron: jobs can be found by the cron that enqueued them. A value that the program has set stays, and so does a job whose Meta is full.
 func TestJobsOfCron(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -61,10 +61,10 @@ func TestJobsOfCron(t *testing.T) {
 			}
 		}
 		if jobs, _ := s.List(t.Context(), job.Filter{Meta: map[string]string{"tenant": "7"}, Limit: 10}); len(jobs) != 1 {
-			t.Errorf("%d jobs have what they had before", len(jobs))
+			t.Errorf("%d jobs have their own meta, want 1", len(jobs))
 		}
 		if jobs, _ := s.List(t.Context(), job.Filter{Meta: map[string]string{"A": "x"}, Limit: 10}); len(jobs) != 1 {
-			t.Errorf("%d jobs without room", len(jobs))
+			t.Errorf("%d jobs have a full meta, want 1", len(jobs))
 		}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A naive cron is told nothing but the rules: it looks at every second, or minute, of a clock on the wall.
+// A naive cron implements nothing but the rules: it checks every second, or minute, of a wall clock.
 type naive struct {
 	fields  []string
 	zone    *time.Location
@@ -39,7 +39,7 @@ func newNaive(spec string, zone *time.Location) naive {
 	return n
 }
 
-// ticks returns the ticks in (after, until]. It begins well before, so that it knows which times of the wall have been.
+// ticks returns the ticks in (after, until]. It starts well before after, so that it knows which wall times have already occurred.
 func (n naive) ticks(after, until time.Time, step time.Duration) []time.Time {
 	const wallForm = "2006-01-02 15:04:05"
 	var ticks []time.Time

@@ -3,10 +3,10 @@ package job
 import "time"
 
 const (
-	// maxGap is the longest shift forward whose times tick right after it: longer ones are no daylight saving but a change
-	// of sides of the date line.
+	// maxGap is the longest shift forward whose skipped times tick right after it. Longer shifts are not daylight saving time: the zone has crossed
+	// the date line.
 	maxGap = 3 * time.Hour
-	// horizon is further than any two ticks are apart: 29 February on a certain day of the week comes after 40 years.
+	// horizon is longer than the time between any two ticks: 29 February on a certain day of the week comes after 40 years.
 	horizon = 50 // years
 )
 
@@ -32,13 +32,13 @@ func (s *schedule) next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// nextInPeriod returns the first tick from a time on, among those before the next shift of the clock and before end. When
-// there is none, until is where to go on. Between two shifts the wall clock differs from UTC by a constant, and is handled as
-// a time in UTC.
+// nextInPeriod returns the first tick from a time on, among those before the next shift of the clock and before end. If there is none, until is
+// where to continue. Between two shifts the wall clock differs from UTC by a constant, and is handled as a time in UTC.
 func (s *schedule) nextInPeriod(from, end time.Time) (tick, until time.Time) {
 	start, shift := from.ZoneBounds()
 	if !shift.IsZero() && !shift.After(from) {
-		// Behind the last shift that a zone lists, Go ends each year after 365 days: on 31 December of a leap year, a day by UTC, that has been.
+		// After the last shift that a zone lists, Go ends each year after 365 days, so that on 31 December of a leap year (UTC) the end of the period has
+		// passed already.
 		shift = from.Truncate(24 * time.Hour).Add(24 * time.Hour)
 	}
 	until = end
@@ -54,7 +54,7 @@ func (s *schedule) nextInPeriod(from, end time.Time) (tick, until time.Time) {
 				return start, until
 			}
 		case moved < 0 && from.Before(start.Add(-moved)):
-			from = start.Add(-moved) // these wall times have been before
+			from = start.Add(-moved) // these wall times occurred before the shift
 		}
 	}
 	if w, ok := s.nextWall(wall(from, offset), wall(until, offset)); ok {
@@ -105,7 +105,7 @@ func (s *schedule) matchDay(midnight time.Time) bool {
 	return byNumber && byWeekday
 }
 
-// nextClock returns the first matching second of a day from one on.
+// nextClock returns the first matching second of a day that is not before from.
 func (s *schedule) nextClock(from int) (int, bool) {
 	for h := s.hour.from(from / 3600); h < 24; h = s.hour.from(h + 1) {
 		from = max(from, h*3600)

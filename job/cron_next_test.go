@@ -20,13 +20,13 @@ func TestCronNextAcrossShifts(t *testing.T) {
 		{"UTC", "@every 90s", "1970-01-01 00:03:00 +0000", "1970-01-01 00:04:30 +0000|1970-01-01 00:06:00 +0000"},
 		{"UTC", "@every 90s", "1969-12-31 23:58:29 +0000", "1969-12-31 23:58:30 +0000|1970-01-01 00:00:00 +0000"},
 
-		// 2:00 becomes 3:00: what was fixed runs once right after, what runs by real time is not held up.
+		// 2:00 becomes 3:00: a spec with fixed hours ticks once right after, one that runs by elapsed time is not affected.
 		{"Europe/Berlin", "30 2 * * *", "2025-03-29 12:00:00 +0100", "2025-03-30 03:00:00 +0200|2025-03-31 02:30:00 +0200"},
 		{"Europe/Berlin", "*/15 2 * * *", "2025-03-30 00:00:00 +0100", "2025-03-30 03:00:00 +0200|2025-03-31 02:00:00 +0200"},
 		{"Europe/Berlin", "0 2,3 * * *", "2025-03-30 00:00:00 +0100", "2025-03-30 03:00:00 +0200|2025-03-31 02:00:00 +0200"},
 		{"Europe/Berlin", "*/30 * * * *", "2025-03-30 01:00:00 +0100", "2025-03-30 01:30:00 +0100|2025-03-30 03:00:00 +0200|2025-03-30 03:30:00 +0200"},
 		{"Europe/Berlin", "30 */2 * * *", "2025-03-30 00:30:00 +0100", "2025-03-30 04:30:00 +0200"},
-		// 3:00 becomes 2:00: fixed ones once, the others each hour.
+		// 3:00 becomes 2:00: a spec with fixed hours ticks once, the others each hour.
 		{"Europe/Berlin", "30 2 * * *", "2025-10-25 12:00:00 +0200", "2025-10-26 02:30:00 +0200|2025-10-27 02:30:00 +0100"},
 		{"Europe/Berlin", "0 2,3 * * *", "2025-10-26 00:00:00 +0200", "2025-10-26 02:00:00 +0200|2025-10-26 03:00:00 +0100"},
 		{"Europe/Berlin", "30 * * * *", "2025-10-26 01:30:00 +0200", "2025-10-26 02:30:00 +0200|2025-10-26 02:30:00 +0100|2025-10-26 03:30:00 +0100"},
@@ -36,19 +36,19 @@ func TestCronNextAcrossShifts(t *testing.T) {
 		{"America/New_York", "30 1 * * *", "2025-11-01 12:00:00 -0400", "2025-11-02 01:30:00 -0400|2025-11-03 01:30:00 -0500"},
 		{"America/New_York", "@hourly", "2025-11-02 01:00:00 -0400", "2025-11-02 01:00:00 -0500|2025-11-02 02:00:00 -0500"},
 
-		// Half an hour: 2:00 becomes 2:30, and 2:00 becomes 1:30.
+		// Shifts of half an hour: 2:00 becomes 2:30, and 2:00 becomes 1:30.
 		{"Australia/Lord_Howe", "15 2 * * *", "2025-10-04 12:00:00 +1030", "2025-10-05 02:30:00 +1100|2025-10-06 02:15:00 +1100"},
 		{"Australia/Lord_Howe", "45 2 * * *", "2025-10-04 12:00:00 +1030", "2025-10-05 02:45:00 +1100"},
 		{"Australia/Lord_Howe", "45 1 * * *", "2025-04-05 12:00:00 +1100", "2025-04-06 01:45:00 +1100|2025-04-07 01:45:00 +1030"},
 		{"Australia/Lord_Howe", "45 * * * *", "2025-04-06 01:00:00 +1100", "2025-04-06 01:45:00 +1100|2025-04-06 01:45:00 +1030|2025-04-06 02:45:00 +1030"},
 
-		// 30 December 2011 was left out.
+		// 30 December 2011 was skipped.
 		{"Pacific/Apia", "0 12 * * *", "2011-12-29 00:00:00 -1000", "2011-12-29 12:00:00 -1000|2011-12-31 12:00:00 +1400"},
 		{"Pacific/Apia", "0 0 30 12 *", "2011-01-01 00:00:00 -1000", "2012-12-30 00:00:00 +1400"},
 		{"Pacific/Apia", "0 0 * * *", "2011-12-29 00:00:00 -1000", "2011-12-31 00:00:00 +1400|2012-01-01 00:00:00 +1400"},
 		{"Pacific/Apia", "@hourly", "2011-12-29 23:00:00 -1000", "2011-12-31 00:00:00 +1400"},
 
-		// On 31 December of a leap year, behind the shifts that are listed, Time.ZoneBounds returns an end that has been.
+		// On 31 December of a leap year, after the listed shifts, Time.ZoneBounds returns an end that has already passed.
 		{"Europe/Berlin", "0 0 29 2 *", "2036-03-01 00:00:00 +0100", "2040-02-29 00:00:00 +0100|2044-02-29 00:00:00 +0100|2048-02-29 00:00:00 +0100"},
 		{"Europe/Berlin", "0 6 29 2 */7", "2032-03-01 00:00:00 +0100", "2060-02-29 06:00:00 +0100"},
 		{"Europe/Berlin", "0 */12 * * *", "2040-12-31 00:00:00 +0100", "2040-12-31 12:00:00 +0100|2041-01-01 00:00:00 +0100|2041-01-01 12:00:00 +0100"},
@@ -84,6 +84,6 @@ func TestCronMaker(t *testing.T) {
 	}
 	second, err := kind.Maker("all", Priority(10))(time.Now())
 	if err == nil {
-		t.Errorf("a priority of 10 gives %+v, want an error", second)
+		t.Errorf("priority 10: got %+v, want an error", second)
 	}
 }

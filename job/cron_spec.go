@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A schedule is a spec that was read.
+// A schedule is a parsed spec.
 type schedule struct {
 	spec  string // as given, with single spaces
 	zone  *time.Location
-	every int64 // seconds, of an @every; the rest is not used then
+	every int64 // seconds of an @every, which does not use the other fields
 
 	second, minute, hour, day, month, weekday cronSet
 
 	lastDay bool // the last day of a month matches as well
 	either  bool // a day matches by its number or its weekday; else by both
-	elapsed bool // runs by the time that passes: shifts of the clock are nothing to it
+	elapsed bool // runs by elapsed time, and ignores shifts of the clock
 }
 
 const (
@@ -35,7 +35,7 @@ var cronWords = map[string]string{
 	"@hourly":   "0 * * * *",
 }
 
-// parseSpec reads a spec, see [Cron]. A nil zone is UTC.
+// parseSpec parses a spec, see [Cron]. A nil zone is UTC.
 func parseSpec(spec string, zone *time.Location) (*schedule, error) {
 	if zone == nil {
 		zone = time.UTC
@@ -110,7 +110,7 @@ func (s *schedule) parseFields(fields []string) error {
 	return nil
 }
 
-// possible reports whether a month has a day of the right number. Each date comes on every day of the week sooner or later.
+// possible reports whether a month has a day of the right number. Each date falls on every day of the week sooner or later.
 func (s *schedule) possible() bool {
 	if s.lastDay {
 		return true
@@ -124,7 +124,7 @@ func (s *schedule) possible() bool {
 	return false
 }
 
-// String gives the spec with its zone, which an @every has none of.
+// String returns the spec with its zone; an @every has none.
 func (s *schedule) String() string {
 	if s.every > 0 {
 		return s.spec

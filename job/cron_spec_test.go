@@ -49,7 +49,7 @@ func TestCronSpecErrorsNameTheField(t *testing.T) {
 	} {
 		_, err := parseSpec(spec, nil)
 		if err == nil {
-			t.Errorf("%q was taken, want an error with %q", spec, want)
+			t.Errorf("%q was accepted, want an error with %q", spec, want)
 			continue
 		}
 		if got := err.Error(); !strings.Contains(got, want) || !strings.HasPrefix(got, "cron spec ") {
@@ -81,7 +81,7 @@ func TestCronSpecSaysTheSame(t *testing.T) {
 		a, b := mustSpec(t, same[0], time.UTC), mustSpec(t, same[1], time.UTC)
 		a.spec, b.spec = "", ""
 		if *a != *b {
-			t.Errorf("%q is %+v, and %q is %+v: want the same", same[0], a, same[1], b)
+			t.Errorf("got %q as %+v, and %q as %+v, want the same", same[0], a, same[1], b)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestCronSpecString(t *testing.T) {
 	}
 }
 
-// FuzzCron checks what parseSpec takes against the naive cron: from a time on, both tick at the same times.
+// FuzzCron checks accepted specs against the naive cron: from a time on, both tick at the same times.
 func FuzzCron(f *testing.F) {
 	for _, spec := range []string{
 		"*/10 2 * * *", "30 2 * * *", "0 */2 * * *", "0 0 L * *", "15 1,2 13 * fri", "* * * * *", "0-7/7 0-23 * * 5-7", "@daily",
@@ -119,7 +119,7 @@ func FuzzCron(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// From 1975 to 2035: before, some zones shift by seconds.
+		// From 1975 to 2035: in earlier years, some zones shift by seconds.
 		after := time.Unix(157766400+int64(uint64(unix)%1893456000), 0)
 		checkAgainstNaive(t, s, spec, after)
 	})
@@ -134,7 +134,7 @@ type reporter interface {
 	Fatalf(format string, args ...any)
 }
 
-// checkAgainstNaive compares all ticks of some time after one, and that the first one is a later one.
+// checkAgainstNaive compares all ticks within some time after a time, and checks that the first one is later than that time.
 func checkAgainstNaive(t reporter, s *schedule, spec string, after time.Time) {
 	t.Helper()
 	first := s.next(after)
@@ -157,7 +157,7 @@ func checkAgainstNaive(t reporter, s *schedule, spec string, after time.Time) {
 	if len(strings.Fields(spec)) == 6 {
 		step, span = time.Second, 4*time.Hour
 	}
-	// Either from the time given, or up to the first tick if that is far.
+	// Compare from the given time on, or around the first tick if that is far away.
 	from := after
 	if first.Sub(after) > span {
 		from = first.Add(-span / 2)

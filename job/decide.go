@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// The bounds of what is kept of one failure.
+// The most bytes that are kept of one failure.
 const (
 	maxErrorText = 8 << 10
 	maxStack     = 16 << 10
@@ -23,25 +23,25 @@ var errNotCommitted = errors.New("the handler called job.Complete and returned n
 // errDecideGoexit is the failure of an attempt whose outcome could not be decided.
 var errDecideGoexit = fmt.Errorf("the backoff of the kind, or a method of the handler's error: %w", meanwhile.ErrGoexit)
 
-// maxReleases bounds how often a job that was begun is released without an attempt used: one that takes longer than its workers live
-// would go on for ever.
+// maxReleases bounds how often a started job is released without using an attempt: a job that takes longer than its workers live would otherwise be
+// started again forever.
 const maxReleases = 20
 
-// decide sets what becomes of the job after an attempt that took elapsed and returned err, in a context canceled for cause
-// (nil if it was not), and returns the event that tells of it. d is what is known of its kind.
+// decide sets the outcome of the job after an attempt that took elapsed and returned err, in a context canceled for cause (nil if it was not), and
+// returns its event. d is the definition of its kind.
 //
 //	err nil                          Completed
-//	cause ErrStopping                Queued, at once, the attempt uncounted, at most 20 times
+//	cause ErrStopping                Queued, immediately, the attempt uncounted, at most 20 times
 //	cause ErrCanceled, or Cancel     Canceled
 //	Snooze, Throttled                Queued, after its delay, the attempt uncounted
 //	Permanent, or the last attempt   Discarded
 //	any other                        Queued, after the backoff
 //
-// Cancel or Permanent around a Snooze or Throttled counts, and not that. A panic with one of Snooze, Throttled or Cancel is any other error.
+// A Cancel or Permanent that wraps a Snooze or Throttled takes precedence over it. A panic with Snooze, Throttled or Cancel is any other error.
 //
-// Of a kind that is run at most once none is queued again: this attempt is the last, and none is uncounted.
+// A job whose kind runs at most once is never queued again: this attempt is the last, and it counts.
 //
-// Throttled holds others back whatever becomes of the job.
+// Throttled holds back other jobs whatever the outcome of the job is.
 func (j *Job) decide(err, cause error, elapsed time.Duration, d definition) Event {
 	if err == nil {
 		j.State = Completed
@@ -55,7 +55,7 @@ func (j *Job) decide(err, cause error, elapsed time.Duration, d definition) Even
 	return event
 }
 
-// decideFailed is decide for an attempt that did not complete. snooze is what its error says of Snooze or Throttled, or nil.
+// decideFailed is decide for an attempt that did not complete. snooze is the error of Snooze or Throttled in err, or nil.
 func (j *Job) decideFailed(err, cause error, snooze *snoozeError, elapsed time.Duration, d definition) Event {
 	j.Result = nil
 	if snooze != nil && endsAround(err, snooze) {
@@ -98,7 +98,8 @@ func (j *Job) decideFailed(err, cause error, snooze *snoozeError, elapsed time.D
 	return Event{Kind: JobRetried, Err: err, Delay: delay}
 }
 
-// returned finds the error of Cancel, Snooze or Throttled in what a handler has returned. With one that it has panicked with, it has failed.
+// returned finds the error of Cancel, Snooze or Throttled in what a handler has returned. If the handler panicked with it, it does not count: the
+// attempt has failed.
 func returned[T error](err error) (mark T, ok bool) {
 	mark, ok = scope.As[T](err)
 	if p, panicked := scope.As[*meanwhile.PanicError](err); ok && panicked && scope.Claims(p, mark) {
@@ -107,7 +108,7 @@ func returned[T error](err error) (mark T, ok bool) {
 	return mark, ok
 }
 
-// endsAround reports whether Cancel or retry.Permanent was given an error of Snooze or Throttled: the mark that was set last counts.
+// endsAround reports whether Cancel or retry.Permanent wraps the error of Snooze or Throttled: the outermost mark counts.
 func endsAround(err error, snooze *snoozeError) bool {
 	if mark, ok := scope.As[*cancelError](err); ok && scope.Claims(mark, snooze) {
 		return true
@@ -116,10 +117,10 @@ func endsAround(err error, snooze *snoozeError) bool {
 	return ok && mark.Permanent() && scope.Claims(mark, snooze)
 }
 
-// decideSafely is decide for what the program has a part in: its backoff and the methods of its errors. When one of them
-// panics or calls runtime.Goexit, the attempt has failed by that. It calls then with the event, also while its goroutine ends.
+// decideSafely is decide, protected from code of the program: its backoff and the methods of its errors. If they panic or call runtime.Goexit, the
+// attempt has failed with that. It calls then with the event, even while its goroutine ends.
 func (j *Job) decideSafely(err, cause error, elapsed time.Duration, d definition, then func(Event)) {
-	if err == nil { // nothing of the program's has a part in that
+	if err == nil { // this calls no code of the program
 		then(j.decide(nil, cause, elapsed, d))
 		return
 	}
@@ -131,7 +132,7 @@ func (j *Job) decideSafely(err, cause error, elapsed time.Duration, d definition
 			*j = before
 			failure := errDecideGoexit
 			if v := recover(); v != nil {
-				// The text of err is made by fmt, which survives a panic of it.
+				// fmt formats err, and survives a panic in its methods.
 				failure = fmt.Errorf("%v; what decides what becomes of the job: %w", err, &meanwhile.PanicError{Value: fmt.Sprint(v), Stack: debug.Stack()})
 			}
 			d.backoff = nil
@@ -151,7 +152,7 @@ func (j *Job) queueAgain(delay time.Duration, uncounted bool) {
 	}
 }
 
-// addFailure adds a failure. Of too many the first and the newest are kept.
+// addFailure adds a failure. If there are too many, it keeps the first and the newest.
 func (j *Job) addFailure(f Failure) {
 	if len(j.Failures) >= MaxFailures {
 		kept := append(j.Failures[:1:1], j.Failures[len(j.Failures)-MaxFailures+2:]...)
@@ -160,7 +161,7 @@ func (j *Job) addFailure(f Failure) {
 	j.Failures = append(j.Failures, f)
 }
 
-// of fills in the texts of an error: a panic's stack apart from its message.
+// of returns f with the text of an error, and with the stack of a panic apart from its message.
 func (f Failure) of(err error) Failure {
 	text := err.Error()
 	if p, ok := scope.As[*meanwhile.PanicError](err); ok {
@@ -186,7 +187,7 @@ func cut(text string, n int) string {
 	return text[:n] + mark
 }
 
-// A permanentMark is an error as [retry.Permanent] makes one.
+// A permanentMark is an error such as [retry.Permanent] returns.
 type permanentMark interface {
 	error
 	Permanent() bool

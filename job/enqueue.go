@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Enqueued is the result for a job that was given to [Kind.Enqueue] or [Insert].
+// Enqueued is the result of enqueuing one job by [Kind.Enqueue] or [Insert].
 type Enqueued struct {
 	ID        ID   // of the job, or, if it is a duplicate, of the job that holds its unique key
 	Duplicate bool // nothing was enqueued
 }
 
-// Insert enqueues jobs that were made by [New] or [Kind.New], of any kinds, all or none: in a store, after which they are durable, or in
-// a transaction of the caller's. It returns the result for each, in order. For one job of a kind use [Kind.Enqueue]; for more jobs than
-// fit into one transaction, [EnqueueAll].
+// Insert enqueues jobs that were created by [New] or [Kind.New], of any kinds, all or none: in a store, after which they are durable, or in a
+// transaction of the caller's. It returns the result for each, in order. For one job of a kind use [Kind.Enqueue]; for more jobs than fit into one
+// transaction, [EnqueueAll].
 func Insert(ctx context.Context, in Inserter, jobs ...*Job) ([]Enqueued, error) {
 	if len(jobs) == 0 {
 		return nil, nil
@@ -25,7 +25,7 @@ func Insert(ctx context.Context, in Inserter, jobs ...*Job) ([]Enqueued, error) 
 	return enqueued(jobs, ids, err)
 }
 
-// enqueued returns what became of jobs of which a store has returned ids.
+// enqueued returns the results of jobs for which a store has returned ids.
 func enqueued(jobs []*Job, ids []ID, err error) ([]Enqueued, error) {
 	if err != nil {
 		if len(jobs) == 1 {

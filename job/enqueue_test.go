@@ -53,7 +53,7 @@ func TestUniqueArgs(t *testing.T) {
 		return j.UniqueKey
 	}
 	if a, b := key(`{"a":1,"b":2}`), key(`{ "b": 2, "a": 1 }`); a != b {
-		t.Errorf("the order of fields matters: %s, %s", a, b)
+		t.Errorf("args that differ only in the order of fields have different keys: %s, %s", a, b)
 	}
 	if a, b := key(`{"a":1}`), key(`{"a":2}`); a == b {
 		t.Errorf("different args have the same key %s", a)
@@ -62,10 +62,10 @@ func TestUniqueArgs(t *testing.T) {
 		t.Errorf("large numbers have the same key %s", a)
 	}
 	if a, b := key(`{"a":1,"b":2}`, "a"), key(`{"a":1,"b":3}`, "a"); a != b {
-		t.Errorf("fields that were not named matter: %s, %s", a, b)
+		t.Errorf("args that differ only in other fields have different keys: %s, %s", a, b)
 	}
 	if a, b := key(`{"a":1,"b":2}`, "a"), key(`{"a":2,"b":2}`, "a"); a == b {
-		t.Errorf("a field that was named does not matter: %s", a)
+		t.Errorf("args that differ in a named field have the same key %s", a)
 	}
 	for _, test := range []struct{ args, want string }{
 		{`[1]`, `unique key of job kind "k": the args are no object with the fields a`},
@@ -112,16 +112,16 @@ func TestNewErrors(t *testing.T) {
 		}
 	}
 	if _, err := job.Define[chan int]("k").New(nil); err == nil || !strings.Contains(err.Error(), `args of job kind "k"`) {
-		t.Errorf("args that are no JSON: %v", err)
+		t.Errorf("args that cannot be encoded: %v", err)
 	}
 }
 
-// TestUniqueForOfAKind: a kind says how long, and each of its jobs what is unique.
+// TestUniqueForOfAKind: the kind sets how long keys are held, and each of its jobs has its own key.
 func TestUniqueForOfAKind(t *testing.T) {
 	kind := job.Define[note]("note", job.UniqueFor(time.Hour))
 	j, err := kind.New(note{}, job.Unique("k"))
 	if err != nil || j.UniqueFor != time.Hour || j.UniqueKey != "note k" {
-		t.Errorf("%+v, %v; want a key that is held for an hour", j, err)
+		t.Errorf("got %+v, %v; want a key that is held for an hour", j, err)
 	}
 	if _, err := kind.New(note{}); err == nil || !strings.Contains(err.Error(), "give Unique or UniqueArgs as well") {
 		t.Errorf("a job without a key: %v", err)
@@ -161,7 +161,7 @@ func TestEnqueueAll(t *testing.T) {
 	}
 	done, err = noteKind.EnqueueAll(ctx, store, notes(7, errFlaky))
 	if !errors.Is(err, errFlaky) || done.Enqueued != 7 {
-		t.Errorf("a stream that fails: %+v, %v; want what came before", done, err)
+		t.Errorf("a stream that fails: %+v, %v; want the 7 jobs before the error", done, err)
 	}
 	store.fail = true
 	if done, err = noteKind.EnqueueAll(ctx, store, notes(1500, nil)); err == nil || done.Enqueued != 0 {
@@ -239,7 +239,7 @@ func TestUniqueOptionsThatMeanNothing(t *testing.T) {
 	}
 }
 
-// TestNotUnique: one job of a unique kind takes no key.
+// TestNotUnique: one job of a unique kind has no key.
 func TestNotUnique(t *testing.T) {
 	kind := job.Define[note]("unique", job.UniqueArgs(), job.UniqueFor(time.Hour), job.Replace())
 	j, err := kind.New(note{"a"}, job.NotUnique())

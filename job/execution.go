@@ -16,7 +16,7 @@ import (
 type execution struct {
 	run     *run
 	session Session
-	job     *Job // the attempt's; what the fields below guard is merged into it when it has ended
+	job     *Job // of the attempt; when it has ended, its progress and records are set from the fields below
 	handler *Handler
 	begun   time.Time
 	wait    time.Duration // from due to claimed
@@ -29,27 +29,27 @@ type execution struct {
 	mu        sync.Mutex
 	abort     func(cause error) // cancels the attempt, once it has begun
 	cause     error             // for which it is canceled
-	checked   time.Time         // when the store said last that it is held
-	lost      bool              // the lease is: nothing may be settled
+	checked   time.Time         // when the store last confirmed that the session holds it
+	lost      bool              // the lease is lost: nothing may be settled
 	ended     bool
-	completed bool // by Complete, in a transaction of the handler's
+	completed bool // the handler has called Complete, in its own transaction
 	dirty     bool // progress or records are newer than in the store
 	progress  *ProgressReport
 	records   []Record
 	size      int    // bytes of records
 	then      []*Job // to be enqueued when it completes
-	spent     *int   // units, where the handler said so
+	spent     *int   // units, if the handler has called Spend
 }
 
-// An ending is what the settle loop has to know of an attempt.
+// An ending is what the settle loop needs to know about an attempt that has ended.
 type ending struct {
 	event  Event
 	units  int // Outcome.Units
 	at     time.Time
-	silent bool // no event, as of a job that was only released before it began
+	silent bool // no event, as for a job that was released before it started
 }
 
-// start runs a claimed job as a task, or settles it at once where it must not run.
+// start runs a claimed job as a task, or settles it immediately if it must not run.
 func (r *run) start(j *Job, session Session, expired string, claimed time.Time) {
 	e := &execution{run: r, session: session, job: j, checked: claimed, records: j.Records, handler: r.handlers[j.Kind]}
 	for i := range e.records {
@@ -71,8 +71,8 @@ func (r *run) start(j *Job, session Session, expired string, claimed time.Time) 
 	r.mu.Unlock()
 }
 
-// decode decodes the args before the attempt: the goroutine of the attempt would have to grow its stack for that, to twice of
-// what most jobs need while they wait. What goes wrong here goes wrong again, and is reported, in the attempt.
+// decode decodes the args before the attempt. In the attempt, its goroutine would have to grow its stack for that, to twice of what most jobs need
+// while they wait. An error or a panic here happens again, and is reported, in the attempt.
 func (e *execution) decode() {
 	if e.handler.decode == nil {
 		return
@@ -81,7 +81,7 @@ func (e *execution) decode() {
 	e.args, e.text = e.handler.decode(e.job), e.job.Args
 }
 
-// releaseUnstarted settles a job that was claimed but is not to be begun.
+// releaseUnstarted releases a job that was claimed but must not be started.
 func (r *run) releaseUnstarted(j *Job, session Session) {
 	e := &execution{run: r, session: session, job: j, checked: time.Now(), ended: true}
 	r.keep(e)
@@ -89,7 +89,7 @@ func (r *run) releaseUnstarted(j *Job, session Session) {
 	r.finish(e, ending{silent: true})
 }
 
-// finishUnbegun hands an execution that runs no handler to the settle loop. The renew loop may be telling it to be canceled.
+// finishUnbegun passes an execution that runs no handler to the settle loop. It takes e.mu since the renew loop may be canceling the execution.
 func (e *execution) finishUnbegun(end ending) {
 	e.mu.Lock()
 	e.ended = true
@@ -99,8 +99,8 @@ func (e *execution) finishUnbegun(end ending) {
 
 type executionKey struct{}
 
-// An attemptContext is the context of an attempt, by which what runs in it finds the execution. It is a part of that: another object for each
-// attempt would be one more to collect.
+// An attemptContext is the context of an attempt, through which functions such as Progress find the execution. It is a part of the execution: a
+// separate object for each attempt would be one more to garbage-collect.
 type attemptContext struct {
 	context.Context
 	of *execution
@@ -113,8 +113,8 @@ func (c *attemptContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// attempt runs the handler, in a scope of its own so that what it has started has ended when its outcome is decided. It reports
-// whether ctx was canceled, or may still be for this attempt, by abort.
+// attempt runs the handler, in a scope of its own so that everything it has started has ended when its outcome is decided. It reports whether ctx
+// was canceled by abort, or may still be, for this attempt.
 func (e *execution) attempt(ctx context.Context, abort func(cause error)) (aborted bool) {
 	e.begun = time.Now()
 	e.ctx = attemptContext{ctx, e}
@@ -131,7 +131,7 @@ func (e *execution) attempt(ctx context.Context, abort func(cause error)) (abort
 		ctx, cancel = context.WithTimeoutCause(ctx, t, ErrTimeout)
 		defer cancel()
 	}
-	err := errHandlerGoexit // unless the handler returns: then what is deferred is all that runs of the slot
+	err := errHandlerGoexit // unless the handler returns: after a Goexit only deferred functions run
 	defer func() { aborted = e.decide(ctx, err) }()
 	e.run.observe(Event{Kind: JobStarted, Job: e.job, Wait: e.wait})
 	if cause := context.Cause(ctx); cause != nil { // canceled before it began
@@ -147,10 +147,10 @@ func (e *execution) attempt(ctx context.Context, abort func(cause error)) (abort
 			slog.Int("job.attempt", e.job.Attempt),
 		))
 	}
-	return aborted // as decide says
+	return aborted // set by the deferred decide
 }
 
-// decide decides what becomes of the job and hands it to the settle loop. It reports whether somebody has canceled the attempt.
+// decide decides the outcome of the job and passes it to the settle loop. It reports whether the attempt was canceled.
 func (e *execution) decide(ctx context.Context, err error) (aborted bool) {
 	r, j := e.run, e.job
 	elapsed := time.Since(e.begun)
@@ -165,7 +165,7 @@ func (e *execution) decide(ctx context.Context, err error) (aborted bool) {
 	then, units := e.then, e.unbooked()
 	e.mu.Unlock()
 	if completed && err == nil {
-		err = errNotCommitted // which counts only if it is true: otherwise the job is not held any more
+		err = errNotCommitted // counts only if it is true: after a commit the job is not held any more
 	}
 	if err == nil {
 		err = j.checkResult()
@@ -199,7 +199,7 @@ func either(err, fallback error) error {
 	return err
 }
 
-// release gives the slot of an attempt back. r.mu is held.
+// release frees the slot of an attempt. r.mu is held.
 func (r *run) release(queue string) {
 	r.running--
 	r.inQueue[queue]--
@@ -208,7 +208,7 @@ func (r *run) release(queue string) {
 	}
 }
 
-// finish hands an execution to the settle loop.
+// finish passes an execution to the settle loop.
 func (r *run) finish(e *execution, end ending) {
 	end.at = time.Now()
 	e.end = end
@@ -221,7 +221,7 @@ func (r *run) finish(e *execution, end ending) {
 	}
 }
 
-// drop forgets an execution that is lost.
+// drop forgets a lost execution.
 func (r *run) drop(e *execution) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -231,7 +231,7 @@ func (r *run) drop(e *execution) {
 	r.release(e.job.Queue)
 }
 
-// loseLease marks the lease as lost, whether or not the attempt has ended. What runs of it is to be canceled then.
+// loseLease marks the lease as lost, whether or not the attempt has ended. The caller must then cancel the attempt.
 func (e *execution) loseLease() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

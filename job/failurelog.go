@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	failuresLogged = 10          // of a kind in each window; the others are counted
+	failuresLogged = 10          // per kind and window; the others are counted
 	failureWindow  = time.Second // by the clock of the process
 )
 
-// A failureLog logs attempts that failed and are to be repeated. When a server that all jobs of a kind need is down they fail by the
-// thousand, and one of them says as much as all: beyond a few each second they are counted.
+// A failureLog logs failed attempts that will be retried. If a server that all jobs of a kind need is down, thousands of attempts fail with the
+// same error: beyond a few each second they are only counted.
 type failureLog struct {
 	logger *slog.Logger
 
 	mu    sync.Mutex
-	kinds map[string]*failureCount // of the worker's handlers, so there are few
+	kinds map[string]*failureCount // one entry for each of the worker's handlers, so there are few
 }
 
 type failureCount struct {
@@ -25,7 +25,7 @@ type failureCount struct {
 	logged, omitted int       // in it
 }
 
-// failed logs an attempt of j whose failure is its newest, and which is repeated at next. A panic's stack is with the failure.
+// failed logs the newest failure of j, which is retried at next. The stack of a panic is kept with the failure, and not logged.
 func (l *failureLog) failed(now time.Time, j *Job, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +50,7 @@ func (l *failureLog) failed(now time.Time, j *Job, next time.Time) {
 		"job.id", j.ID, "job.kind", j.Kind, "job.queue", j.Queue, "job.attempt", j.Attempt, "error", j.LastError(), "next", next)
 }
 
-// flush reports what was omitted in windows that are over, or in all of them.
+// flush logs how many failures were omitted in windows that are over or, with all, in all windows.
 func (l *failureLog) flush(now time.Time, all bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

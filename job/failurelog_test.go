@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A logged record is one that a worker wrote.
+// A logged is a record that a worker wrote.
 type logged struct {
 	Time    time.Time `json:"time"`
 	Level   string    `json:"level"`
@@ -28,7 +28,7 @@ type logged struct {
 	Omitted int       `json:"omitted"`
 }
 
-// records reads what a slog.JSONHandler has written.
+// records decodes the output of a slog.JSONHandler.
 func records(t *testing.T, text *bytes.Buffer) []logged {
 	t.Helper()
 	var all []logged
@@ -42,7 +42,7 @@ func records(t *testing.T, text *bytes.Buffer) []logged {
 	return all
 }
 
-// TestFailuresAreLogged: by the worker, with what tells which job it was and when it is run again.
+// TestFailuresAreLogged: the worker logs failed attempts, with attributes that identify the job and its next attempt.
 func TestFailuresAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
@@ -72,7 +72,7 @@ func TestFailuresAreLogged(t *testing.T) {
 				t.Errorf("record %d:\n%+v, want\n%+v", i, g, want)
 			}
 			if next := begun.Add(time.Duration(i+1) * time.Second); g.Next.Sub(next).Abs() > 100*time.Millisecond {
-				t.Errorf("record %d says that it is run again at %v, want %v", i, g.Next, next)
+				t.Errorf("record %d: the next attempt is at %v, want %v", i, g.Next, next)
 			}
 		}
 		if j.Failures[1].Stack == "" || strings.Contains(got[1].Error, "goroutine") {
@@ -84,7 +84,7 @@ func TestFailuresAreLogged(t *testing.T) {
 	})
 }
 
-// TestFailuresAreLoggedSomeOfMany: what is beyond ten of a kind in a second is counted, also at the end of the worker.
+// TestFailuresAreLoggedSomeOfMany: failures beyond ten per kind and second are counted, also when the worker stops.
 func TestFailuresAreLoggedSomeOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer

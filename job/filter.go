@@ -10,20 +10,20 @@ type Filter struct {
 	Queues []string
 	States []State // views included
 	Worker string  // that claimed it last
-	// CreatedAfter and CreatedBefore bound when it was made, by its ID.
+	// CreatedAfter and CreatedBefore bound when the job was created, by its ID.
 	CreatedAfter, CreatedBefore time.Time
 	// FinishedBefore is for finished jobs only; others do not match when it is set.
 	FinishedBefore time.Time
 	UniqueKey      string // whole, see Job.UniqueKey
 
-	Meta map[string]string // entries that the Meta of the job must all have
+	Meta map[string]string // entries that the Meta of the job must have
 
 	// These two are checked exactly by [List] and by actions; for Store.List they are hints.
 	Args  []ArgsMatch
 	Error string // part of the text of a failure, regardless of case
 
 	Before ID  // only older IDs, to continue after a page; zero for the newest
-	Limit  int // at most so many; for Store.List it must be positive
+	Limit  int // the maximum number of jobs; must be positive for Store.List
 }
 
 // An ArgsMatch matches args that have a value at a path of object keys and array indexes, joined by dots, such as

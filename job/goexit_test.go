@@ -14,8 +14,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestHandlerThatCallsGoexit has handlers end their goroutine, as t.Fatal does: each is a failed attempt, and the worker goes on
-// and stops as usual. The worker runs two jobs at once, so two that took their slots with them would idle it.
+// TestHandlerThatCallsGoexit: handlers end their goroutine, as t.Fatal does. Each is a failed attempt, and the worker continues and stops as usual.
+// It runs two jobs at once, so if two of them took their slots with them, it would run no more.
 func TestHandlerThatCallsGoexit(t *testing.T) {
 	const text = "the handler called runtime.Goexit"
 	tests := []struct {
@@ -83,7 +83,7 @@ func TestHandlerThatCallsGoexit(t *testing.T) {
 	}
 }
 
-// TestGoexitOfManyJobs has more of them than a scope keeps failures: Run returns nil all the same.
+// TestGoexitOfManyJobs: Run returns nil even after more such failures than a scope keeps.
 func TestGoexitOfManyJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var errs atomic.Int64
@@ -110,7 +110,7 @@ func TestGoexitOfManyJobs(t *testing.T) {
 	})
 }
 
-// TestGoexitWhileTheWorkerStops: a handler that answers its cancellation by Goexit is released as any other.
+// TestGoexitWhileTheWorkerStops: a job whose handler reacts to its cancellation with Goexit is released like any other.
 func TestGoexitWhileTheWorkerStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
@@ -131,7 +131,7 @@ func TestGoexitWhileTheWorkerStops(t *testing.T) {
 	})
 }
 
-// TestGoexitIsAnErrorToCompare: those who observe a worker can tell it from other failures.
+// TestGoexitIsAnErrorToCompare: an observer can distinguish it from other failures.
 func TestGoexitIsAnErrorToCompare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var observed atomic.Int64
@@ -163,8 +163,8 @@ func (goexitError) Error() string {
 	return ""
 }
 
-// TestGoexitAfterTheHandler has code of the program call it that is asked what becomes of the job: the job is settled all the same,
-// and the worker goes on and stops as usual.
+// TestGoexitAfterTheHandler: code of the program that is called to decide the outcome calls Goexit. The job is settled nevertheless, and the worker
+// continues and stops as usual.
 func TestGoexitAfterTheHandler(t *testing.T) {
 	tests := map[string]struct {
 		err     error

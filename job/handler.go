@@ -28,12 +28,12 @@ type HandlerFunc func(ctx context.Context, j *Job) error
 // A Middleware wraps a handler: it may inspect the job, change the context, time the call, or not make it at all.
 type Middleware func(next HandlerFunc) HandlerFunc
 
-// A Handler runs the jobs of a kind in a worker. [Kind.Handle], [HandleResult] and [HandleRaw] make one.
+// A Handler runs the jobs of a kind in a worker. [Kind.Handle], [HandleResult] and [HandleRaw] return one.
 type Handler struct {
 	kind   string
 	queue  string // where the kind's jobs go by default
 	run    HandlerFunc
-	decode func(*Job) any // the args, as run finds them by decoded; nil where they are not decoded, or cannot be
+	decode func(*Job) any // decodes the args, for decoded; nil if they are not decoded, or cannot be
 	definition
 }
 
@@ -48,8 +48,8 @@ func (k *Kind[T]) Handle(fn func(ctx context.Context, args T) error) Handler {
 	})
 }
 
-// HandleResult makes fn the handler of a kind; what it returns is kept with the job as JSON, see Job.Result. A result of more
-// than MaxResult bytes is not kept, and a record of the job says so.
+// HandleResult makes fn the handler of a kind. Its result is kept with the job as JSON, see Job.Result. A result of more than MaxResult bytes is
+// not kept, and a record of the job reports that.
 func HandleResult[T, R any](k *Kind[T], fn func(ctx context.Context, args T) (R, error)) Handler {
 	return k.handler(func(ctx context.Context, j *Job) error {
 		args, err := k.decoded(ctx, j)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// health is what a worker knows of itself. It outlives a run.
+// health is what a worker reports about itself in Health. It outlives a run.
 type health struct {
-	claimed, settled atomic.Int64 // Unix time in ns of the last call that went well
+	claimed, settled atomic.Int64 // Unix time in ns of the last successful call
 	err              atomic.Pointer[string]
 	run              atomic.Pointer[run] // nil while it does not run
 }
@@ -55,7 +55,7 @@ func (w *Worker) Health() Health {
 	return h
 }
 
-// observe tells the observer. If that panics, the job it is about must not stay running for ever.
+// observe calls the observer. If that panics, the job of the event must not stay running forever.
 func (r *run) observe(e Event) {
 	if r.config.Observe == nil {
 		return
@@ -69,7 +69,7 @@ func (r *run) observe(e Event) {
 	r.config.Observe(e)
 }
 
-// storeFailed reports the nth failure in a row: the first at once, later ones each time their number has doubled.
+// storeFailed reports the nth failure in a row. It logs the first, and then each time that their number has doubled.
 func (r *run) storeFailed(what string, n int, err error) {
 	call, _, _ := strings.Cut(what, " ")
 	text := what + ": " + err.Error()
@@ -80,7 +80,7 @@ func (r *run) storeFailed(what string, n int, err error) {
 	r.observe(Event{Kind: StoreFailed, Err: err, N: n, Call: call})
 }
 
-// storeRecovered reports that a call went well again, and returns the new number of failures in a row.
+// storeRecovered reports that a call succeeded again, and returns the new number of failures in a row.
 func (r *run) storeRecovered() int {
 	if r.health.err.Swap(nil) != nil {
 		r.config.Logger.Info("job: the store answers again")

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	histogramUnit   = 50 * time.Microsecond // half of where the second bucket begins
+	histogramUnit   = 50 * time.Microsecond // half of the start of the second bucket
 	histogramLevels = 30                    // doublings: as far as 29.8 hours
 	histogramSize   = 2*histogramLevels + 2
 )
@@ -38,7 +38,7 @@ func bucketOf(d time.Duration) int {
 	return 1 + 2*level + int(units>>level&1)
 }
 
-// bucketBegin is the least duration of a bucket, which is the end of the one before.
+// bucketBegin returns the least duration of a bucket, which is the end of the previous one.
 func bucketBegin(i int) time.Duration {
 	if i == 0 {
 		return 0
@@ -54,7 +54,7 @@ func (h *Histogram) Merge(other Histogram) {
 	}
 }
 
-// Count is how many durations were added.
+// Count returns how many durations were added.
 func (h *Histogram) Count() int64 {
 	var n int64
 	for _, c := range h.counts {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// durations are of all sizes that a histogram has buckets for, and some beyond.
+// durations draws durations of all sizes that a histogram has buckets for, and some beyond.
 var durations = rapid.Custom(func(t *rapid.T) time.Duration {
 	if rapid.IntRange(0, 9).Draw(t, "edge") == 0 {
 		edges := []time.Duration{-1, 0, 1, 100*time.Microsecond - 1, 100 * time.Microsecond, 150 * time.Microsecond, 200 * time.Microsecond, 30 * time.Hour, math.MaxInt64, math.MinInt64}
@@ -92,7 +92,7 @@ func TestHistogramBucketsLaw(t *testing.T) {
 				}
 			}
 			if end <= last || int(upTo) != below {
-				t.Fatalf("below %v, after %v, are %d, want %d", end, last, upTo, below)
+				t.Fatalf("up to %v, after %v: got %d, want %d", end, last, upTo, below)
 			}
 			last = end
 		}
@@ -108,7 +108,7 @@ func TestHistogramJSONLaw(t *testing.T) {
 		}
 		var back job.Histogram
 		if err := json.Unmarshal(text, &back); err != nil || back != h {
-			t.Errorf("%s is read as %v, %v", text, back, err)
+			t.Errorf("%s was read as %v, %v", text, back, err)
 		}
 	})
 }
@@ -132,11 +132,11 @@ func FuzzHistogramJSON(f *testing.F) {
 		var list []int64
 		err := json.Unmarshal([]byte(text), &h)
 		if wrong := json.Unmarshal([]byte(text), &list); err == nil && wrong != nil {
-			t.Errorf("%s is read as %v, and is no list of numbers: %v", text, h, wrong)
+			t.Errorf("%s was read as %v, but is not a list of numbers: %v", text, h, wrong)
 		}
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
-				t.Errorf("the error is of several lines: %v", err)
+				t.Errorf("the error has several lines: %v", err)
 			}
 			return
 		}
@@ -149,11 +149,11 @@ func FuzzHistogramJSON(f *testing.F) {
 		}
 		var back job.Histogram
 		if err := json.Unmarshal(again, &back); err != nil || back != h {
-			t.Errorf("%s is written as %s, and that read as %v, %v", text, again, back, err)
+			t.Errorf("%s was written as %s, and that was read as %v, %v", text, again, back, err)
 		}
 		var written []int64
 		if err := json.Unmarshal(again, &written); err != nil || !maps.Equal(bucketsOf(list), bucketsOf(written)) {
-			t.Errorf("%s is written as %s, %v", text, again, err)
+			t.Errorf("%s was written as %s, %v", text, again, err)
 		}
 	})
 }

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// A hold is what the worker has at its store: a session, whose lease holds all its jobs. run.mu guards it.
+// A hold is the session of the worker at its store, whose lease holds all its jobs. run.mu guards it.
 type hold struct {
 	session Session
-	leased  time.Time // when the lease was surely in force last; zero while it is not known to have begun
-	dropped []ID      // jobs that were given up, and that the store does not know of yet
+	leased  time.Time // when the lease was last certain to be in force; zero while it is not known to have started
+	dropped []ID      // jobs that were given up, which the store does not know yet
 }
 
-// expireLoop gives the session up when its lease could not be renewed in time, a tenth of it before it is over: then other workers may
-// run the jobs, and these attempts should have ended. It is a loop of its own since a call to the store may hang.
+// expireLoop gives up the session if its lease was not renewed in time, a tenth of the lease before it is over: then other workers may run the
+// jobs, and the attempts here should have ended. It is a loop of its own since a call to the store may hang.
 func (r *run) expireLoop(ctx context.Context) error {
 	ticker := time.NewTicker(min(250*time.Millisecond, r.config.Lease/20))
 	defer ticker.Stop()
@@ -31,7 +31,7 @@ func (r *run) expireLoop(ctx context.Context) error {
 	}
 }
 
-// giveUpAtParts cancels the attempts at those of several stores at which the lease may be over. An attempt that has ended is left to the settle
+// giveUpAtParts cancels the attempts of jobs whose lease may be over at one of several stores. An attempt that has ended is left to the settle
 // loop: its outcome counts as long as nobody has claimed the job since.
 func (r *run) giveUpAtParts(j *Joined, session Session) {
 	for _, id := range j.outlived(session, r.config.Lease) {
@@ -42,16 +42,16 @@ func (r *run) giveUpAtParts(j *Joined, session Session) {
 	}
 }
 
-// runs reports whether the attempt goes on, and may lose its lease.
+// runs reports whether the attempt still runs, and may lose its lease.
 func (e *execution) runs() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return !e.ended && !e.completed && !e.lost
 }
 
-// giveUpSession begins another session if the lease was last in force at over or before. What the one before holds is lost here, whether
-// the worker knows of it or not; as nothing renews that any more, others get it when the lease is over. The executions are marked before
-// r.mu is released: one that is not lost is always of the session of r.hold.
+// giveUpSession starts a new session if the lease was last in force at over or before. All jobs of the old session are lost here, including those
+// that the worker does not know of. Nothing renews its lease any more, so other workers get the jobs when it is over. The executions are marked
+// before r.mu is released: one that is not lost always belongs to the session of r.hold.
 func (r *run) giveUpSession(over time.Time) {
 	r.mu.Lock()
 	if r.hold.leased.IsZero() || r.hold.leased.After(over) {
@@ -70,8 +70,8 @@ func (r *run) giveUpSession(over time.Time) {
 	}
 }
 
-// keep notes that e is held. If its session was given up since the claim, it is lost. So is another execution of the same job: the store
-// has forgotten that claim, as after a loss of power.
+// keep records that e is held. If its session was given up since the claim, it is lost. So is another execution of the same job: the store has
+// forgotten that claim, as after a power failure.
 func (r *run) keep(e *execution) {
 	r.mu.Lock()
 	before := r.inFlight[e.job.ID]
@@ -79,7 +79,7 @@ func (r *run) keep(e *execution) {
 	if before != nil {
 		before.loseLease()
 	}
-	r.hold.dropped = slices.DeleteFunc(r.hold.dropped, func(id ID) bool { return id == e.job.ID }) // that was the attempt before
+	r.hold.dropped = slices.DeleteFunc(r.hold.dropped, func(id ID) bool { return id == e.job.ID }) // the previous attempt was dropped, not this one
 	if r.hold.session != e.session {
 		e.loseLease()
 	}
@@ -95,14 +95,14 @@ func (r *run) session() Session {
 	return r.hold.session
 }
 
-// leased reports whether the lease of a session is known to have begun.
+// leased reports whether the lease of a session is known to have started.
 func (r *run) leased(session Session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.hold.session == session && !r.hold.leased.IsZero()
 }
 
-// began notes that the session was under way after begun. It reports whether it still is the worker's.
+// began records that the lease of the session was in force after begun. It reports whether the session is still the worker's.
 func (r *run) began(session Session, begun time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +115,7 @@ func (r *run) began(session Session, begun time.Time) bool {
 	return true
 }
 
-// renewed notes that the store has renewed the lease after begun, and knows which jobs were dropped.
+// renewed records that the store has renewed the lease after begun, and that it knows which jobs were dropped.
 func (r *run) renewed(session Session, begun time.Time, dropped []ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +125,7 @@ func (r *run) renewed(session Session, begun time.Time, dropped []ID) {
 	}
 }
 
-// dropLease gives up a job that the store believes to be held: it is run again. That is left out when it is held by its next attempt already.
+// dropLease gives up a job that the store considers held: it is run again. It does nothing if the next attempt of the job is held already.
 func (r *run) dropLease(e *execution) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

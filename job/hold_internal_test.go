@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// While claims of several sessions are kept and the sessions given up, an execution that is not lost is always of the worker's session:
-// another session would be asked about it in vain, and one of a session that is renewed would run for ever once it was marked as lost.
+// TestNotLostIsOfTheSession: while jobs claimed by several sessions are added and the sessions given up, an execution that is not lost always
+// belongs to the worker's session. Otherwise another session would be asked about it in vain, and an execution of a renewed session that is marked
+// as lost would run forever.
 func TestNotLostIsOfTheSession(t *testing.T) {
 	r := &run{inFlight: map[ID]*execution{}}
 	r.hold.session = NewSession()
@@ -17,7 +18,7 @@ func TestNotLostIsOfTheSession(t *testing.T) {
 		for _, e := range r.inFlight {
 			e.mu.Lock()
 			if lost, old := e.lost, e.session != r.hold.session; lost != old {
-				t.Errorf("lost: %t, of a session that was given up: %t", lost, old)
+				t.Errorf("lost: %t, session given up: %t; want the same", lost, old)
 			}
 			e.mu.Unlock()
 		}

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// An ID names a job, everywhere and forever: a UUID of version 7 (RFC 9562), which begins with the time at which it was made, so
-// that a list sorted by ID is sorted by age.
+// An ID identifies a job. It is a UUID of version 7 (RFC 9562), which begins with the time at which it was created, so that a list sorted by ID is
+// sorted by age. The ID of a job never changes.
 type ID [16]byte
 
 // lastTick is the time of the newest ID of this process, in 4096ths of a millisecond.
 var lastTick atomic.Uint64
 
-// NewID makes an ID. The IDs of one process grow; those of many processes differ by 62 random bits.
+// NewID returns a new ID. The IDs of one process increase; those of different processes differ in 62 random bits.
 func NewID() ID {
 	now := time.Now()
 	tick := uint64(now.UnixMilli())<<12 | uint64(now.Nanosecond()%1e6)<<12/1e6
@@ -33,14 +33,14 @@ func NewID() ID {
 	return id
 }
 
-// ParseID reads the 36 characters that String writes.
+// ParseID parses the 36 characters that String returns.
 func ParseID(s string) (ID, error) {
 	var id ID
 	err := id.UnmarshalText([]byte(s))
 	return id, err
 }
 
-// Time returns when the ID was made, to the millisecond.
+// Time returns when the ID was created, to the millisecond.
 func (id ID) Time() time.Time { return time.UnixMilli(int64(binary.BigEndian.Uint64(id[:8]) >> 16)) }
 
 // String returns the usual form of a UUID, such as 01932c07-209b-7bcd-a3f1-0c5de4a3b1f9.

@@ -27,7 +27,7 @@ func TestNewIDIsAUUIDThatGrows(t *testing.T) {
 	}
 	id := job.NewID()
 	if at := id.Time(); at.Before(before) || at.After(time.Now().Add(time.Second)) {
-		t.Errorf("the time of an ID made now is %v", at)
+		t.Errorf("the time of a new ID is %v", at)
 	}
 }
 
@@ -41,7 +41,7 @@ func TestNewIDByMany(t *testing.T) {
 				id := job.NewID()
 				mu.Lock()
 				if seen[id] {
-					t.Errorf("%v was made twice", id)
+					t.Errorf("NewID returned %v twice", id)
 				}
 				seen[id] = true
 				mu.Unlock()

@@ -35,7 +35,7 @@ func (s State) stored() State {
 	return s
 }
 
-// Finished reports whether a job in this state is over.
+// Finished reports whether a job in this state has finished.
 func (s State) Finished() bool { return s == Completed || s == Canceled || s == Discarded }
 
 // Bounds of what a job carries.
@@ -71,16 +71,16 @@ type Job struct {
 	Crashed     int             `json:"crashed"`   // claims whose lease ran out: the process died, or hung
 	MaxAttempts int             `json:"max_attempts"`
 
-	// UniqueKey is held from the insertion until the job has finished and UniqueFor since the insertion is over. No two jobs hold
-	// the same key. Empty means none. It is the kind, a space, and the key that Unique or UniqueArgs gave it.
+	// UniqueKey is held from the insertion until the job has finished and the time UniqueFor has passed since the insertion. No two jobs hold the same
+	// key. Empty means none. It is the kind, a space, and the key that Unique or UniqueArgs gave it.
 	UniqueKey string        `json:"unique_key,omitempty"`
 	UniqueFor time.Duration `json:"unique_for,omitempty"`
 	// UniqueWhile and Replace decide what happens to a new job whose UniqueKey is held, see [UniqueWhile] and [Replace]. Stores
 	// read them from the jobs that they insert and never set them.
 	UniqueWhile []State `json:"-"`
 	Replace     bool    `json:"-"`
-	// ReplaceWithin, if it is more than zero, bounds the time that Replace sets: the holder is due at most so long after its
-	// creation, or now if that is over, but no earlier than its next attempt, if it has had one, see [Debounce]. Stores read it like the two fields above.
+	// ReplaceWithin, if it is more than zero, bounds the time that Replace sets: the holder is due at most that long after its creation, or now if
+	// that is over, but no earlier than its next attempt, if it has had one, see [Debounce]. Stores read it like the two fields above.
 	ReplaceWithin time.Duration `json:"-"`
 
 	// These times are by the store's clock. RunAt is when the job became or becomes due.
@@ -99,14 +99,13 @@ type Job struct {
 	Detail
 }
 
-// Detail is what a job accumulates while it is worked on. Stores keep it as one piece, see [Job.EncodeDetail].
+// Detail is what a job accumulates while it is run. Stores keep it as one value, see [Job.EncodeDetail].
 type Detail struct {
-	Failures []Failure       `json:"failures,omitempty"` // by attempt
-	Records  []Record        `json:"records,omitempty"`  // logged by its handler, by time
+	Failures []Failure       `json:"failures,omitempty"` // in the order of the attempts
+	Records  []Record        `json:"records,omitempty"`  // logged by its handler, in the order of time
 	Progress *ProgressReport `json:"progress,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"` // what the handler returned
-	// Released is how often the job was begun and released, uncounted, because its worker stopped before the job had ended: at most
-	// 20 times.
+	// Released is how often the job was started and released, uncounted, because its worker stopped before the job had ended: at most 20 times.
 	Released int `json:"released,omitempty"`
 }
 
@@ -120,7 +119,7 @@ type Failure struct {
 	Stack   string    `json:"stack,omitempty"` // of a panic
 }
 
-// A ProgressReport is how far a handler reports to be.
+// A ProgressReport is the progress that a handler has reported.
 type ProgressReport struct {
 	Done  int64     `json:"done"`
 	Total int64     `json:"total"`

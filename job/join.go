@@ -23,10 +23,10 @@ type Joined struct {
 
 var _ Store = (*Joined)(nil)
 
-// Join makes one store of several, of any kind (sharding): a claim asks all of them, and an insert chooses one by a hash. The stores need not know of
-// each other. All programs must join the same stores in the same order, since the hash knows a store by its place in that order. A store that is
-// added at the end takes its share of new jobs: each of n stores gives up about one key in n+1. Jobs that are already stored stay where they are.
-// Joined.Close closes the stores.
+// Join makes one store of several, of any kind (sharding): a claim asks all of them, and an insert chooses one by a hash. The stores need not know
+// of each other. All programs must join the same stores in the same order, since the hash identifies a store by its position in that order. A store
+// that is added at the end gets its share of new jobs: each of n stores gives up about one key in n+1. Jobs that are already stored stay where they
+// are. Joined.Close closes the stores.
 //
 // Where a job goes:
 //
@@ -38,13 +38,13 @@ var _ Store = (*Joined)(nil)
 //     Insert without keys goes to one store and is all or nothing; one that goes to several stores may be stored in part when it fails.
 //   - A job that follows another ([Then]): to the store of that job. The job of a cron's tick: to the store that owns the cron.
 //
-// Each claim starts with another store and goes on to the next until it has enough jobs. So the order of priorities, times and queues holds within
-// each store only. A worker has the same session at all stores.
+// Each claim starts with another store and continues with the next until it has enough jobs. So the order of priorities, times and queues holds
+// within each store only. A worker has the same session at all stores.
 //
 // A store that does not answer is left out of claims, and of inserts that can go elsewhere, until it answers a ping; calls try that every few
-// seconds, see [Joined.Health]. Calls that need this very store return an error that names it: by its place, and by its String method if it has one.
-// Meanwhile counts, queues, workers, stats and crons are those of the other stores; List and Apply fail, since callers would take missing jobs for
-// deleted ones. If ctx ends before a store that answers pings has answered, each of these calls returns an error.
+// seconds, see [Joined.Health]. Calls that need this very store return an error that names it: by its position, and by its String method if it has
+// one. Until it answers, counts, queues, workers, stats and crons are those of the other stores; List and Apply fail, since callers would take
+// missing jobs for deleted ones. If ctx ends before a store that answers pings has answered, each of these calls returns an error.
 //
 // Join panics if it is given no store.
 func Join(stores ...Store) *Joined {
@@ -109,7 +109,7 @@ func (j *Joined) Ping(ctx context.Context) error {
 	return noneAnswered(ctx, answers)
 }
 
-// Migrate migrates each store that has a Migrate method, one after the other. It goes on after an error, and returns the errors of all.
+// Migrate migrates each store that has a Migrate method, one after the other. It continues after an error, and returns the errors of all.
 func (j *Joined) Migrate(ctx context.Context) error {
 	if err := j.enter(ctx, "migrate"); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (j *Joined) Close() error {
 	return errors.Join(failed...)
 }
 
-// enter returns an error if the call may not begin: ctx has ended, or the store is closed.
+// enter returns an error if the call may not start: ctx has ended, or the store is closed.
 func (j *Joined) enter(ctx context.Context, what string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -175,12 +175,12 @@ func ask[T any](ctx context.Context, j *Joined, p *part, bound time.Duration, ca
 	return a
 }
 
-// askAll calls every store at once.
+// askAll calls every store concurrently.
 func askAll[T any](ctx context.Context, j *Joined, bound time.Duration, call func(ctx context.Context, p *part) (T, error)) []answer[T] {
 	return askSome(ctx, j, j.parts, bound, call)
 }
 
-// askSome calls some stores at once, and returns their answers in the same order.
+// askSome calls some stores concurrently, and returns their answers in the same order.
 func askSome[T any](ctx context.Context, j *Joined, parts []*part, bound time.Duration, call func(ctx context.Context, p *part) (T, error)) []answer[T] {
 	answers := make([]answer[T], len(parts))
 	if len(parts) == 1 {
@@ -197,7 +197,7 @@ func askSome[T any](ctx context.Context, j *Joined, parts []*part, bound time.Du
 		return nil
 	}, meanwhile.Name("joined stores"))
 	for i := range answers {
-		if answers[i].part == nil { // its task did not begin since ctx had ended; or it panicked, and Run panics, too
+		if answers[i].part == nil { // its task did not start since ctx had ended; or it panicked, and Run panics, too
 			answers[i] = answer[T]{part: parts[i], err: err}
 		}
 	}

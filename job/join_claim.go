@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Claim takes due jobs from one store after the other until it has enough, and starts with another store each time. It skips a store that fails. If
-// only the answer of that store was lost, a later claim of the session returns the jobs that it gave.
+// Claim claims due jobs from one store after the other until it has enough, and starts with another store each time. It skips a store that fails.
+// If only the answer of that store was lost, a later claim of the session returns the jobs that it has claimed there.
 func (j *Joined) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	if err := j.enter(ctx, "claim jobs"); err != nil {
 		return Claimed{}, err
@@ -54,7 +54,7 @@ func (j *Joined) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	}
 	var batches [][]*Job
 	for _, a := range answers {
-		if session != nil && session.ranOut(a.part, c.Lease) { // meanwhile, as other stores were asked
+		if session != nil && session.ranOut(a.part, c.Lease) { // while other stores were asked
 			for _, job := range a.got.Jobs {
 				session.giveUp(a.part, job.ID)
 			}
@@ -131,8 +131,8 @@ func mergeBatches(batches [][]*Job, before func(a, b *Job) bool) []*Job {
 	}
 }
 
-// joinedSessions has the sessions whose claims are numbered, and those that a store could not renew: it keeps for each what some of the stores do not
-// know yet.
+// joinedSessions are the sessions whose claims are numbered, and those that a store could not renew. For each it keeps what some of the stores do
+// not know yet.
 type joinedSessions struct {
 	mu sync.Mutex
 	of map[Session]*joinedSession
@@ -148,7 +148,7 @@ type joinedSession struct {
 
 type partSession struct {
 	unanswered int64       // the number of its first claim without an answer, or zero
-	until      time.Time   // the lease holds at least until then; zero if it may not have begun
+	until      time.Time   // the lease holds at least until then; zero if it may not have started
 	expired    bool        // the store has yet to be asked for jobs whose lease expired
 	drop       map[ID]bool // jobs to give up when the store answers: they already count as lost here
 	claiming   int         // claims that have not returned
@@ -217,7 +217,7 @@ func (s *joinedSessions) forget(session Session) {
 	delete(s.of, session)
 }
 
-// claims returns the session of a numbered claim, and notes for all stores what it says about earlier claims. It returns nil if the claim has no
+// claims returns the session of a numbered claim, and records for all stores which earlier claims had no answer. It returns nil if the claim has no
 // number.
 func (s *joinedSessions) claims(c Claim, parts int) *joinedSession {
 	if c.Call == 0 {
@@ -239,9 +239,9 @@ func (s *joinedSessions) claims(c Claim, parts int) *joinedSession {
 	return of
 }
 
-// number sets in c the first claim that this store did not answer. If the session's lease may not have begun at the store, or may be over, the claim
-// begins it anew. It returns false if the store must not be claimed from yet: jobs have to be given up first, or it could give them to the session
-// again.
+// number sets in c the first claim that this store did not answer. If the session's lease may not have started at the store, or may be over, the
+// claim starts it again. number returns false if the store must not be claimed from yet: jobs have to be given up first, or it could return them to
+// the session again.
 func (s *joinedSession) number(p *part, c *Claim, now time.Time) bool {
 	if s == nil {
 		return true

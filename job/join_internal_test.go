@@ -18,7 +18,7 @@ func joinedOf(n int) *Joined {
 	return j
 }
 
-// TestOwnersStayWhatTheyAre: stored jobs lie by them, so that they must be the same in every version.
+// TestOwnersStayWhatTheyAre: owners decide where stored jobs are, so they must be the same in every version.
 func TestOwnersStayWhatTheyAre(t *testing.T) {
 	got := ""
 	for i := range 32 {
@@ -29,7 +29,7 @@ func TestOwnersStayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// TestAStoreThatIsAddedTakesItsShare: no key moves between those before.
+// TestAStoreThatIsAddedTakesItsShare: no key moves between the other stores.
 func TestAStoreThatIsAddedTakesItsShare(t *testing.T) {
 	const keys = 30_000
 	for n := 1; n <= 8; n++ {
@@ -48,16 +48,16 @@ func TestAStoreThatIsAddedTakesItsShare(t *testing.T) {
 		}
 		for i, got := range owned {
 			if want := keys / n; got < want*95/100 || got > want*105/100 {
-				t.Errorf("of %d stores the %dth owns %d keys, want about %d", n, i+1, got, want)
+				t.Errorf("%d stores: store %d owns %d keys, want about %d", n, i+1, got, want)
 			}
 		}
 		if want := keys / (n + 1); moved < want*95/100 || moved > want*105/100 {
-			t.Errorf("%d keys move to a store beside %d, want about %d", moved, n, want)
+			t.Errorf("%d keys move to a store that is added to %d, want about %d", moved, n, want)
 		}
 	}
 }
 
-// stubStore answers what the test says.
+// stubStore returns what the functions of the test return.
 type stubStore struct {
 	Store
 	ping  func(ctx context.Context) error
@@ -68,7 +68,7 @@ func (s stubStore) Ping(ctx context.Context) error { return s.ping(ctx) }
 
 func (s stubStore) Renew(_ context.Context, r Renewal) (Renewed, error) { return s.renew(r) }
 
-// TestPingOfACallerThatGoesAway: that it went says nothing of the store, which is asked again no later for it.
+// TestPingOfACallerThatGoesAway: a canceled ping does not count as a failure of the store, and does not delay the next ping.
 func TestPingOfACallerThatGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &part{name: "store 1 of 2", Store: stubStore{ping: func(ctx context.Context) error {
@@ -80,19 +80,19 @@ func TestPingOfACallerThatGoesAway(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		if err := p.ready(ctx, true); err == nil {
-			t.Error("it is ready")
+			t.Error("the store is ready, want an error")
 		}
 		if p.failures != 1 || p.health().Err.Error() != "the reason" {
-			t.Errorf("%d failures, the last is %v; want one of the first call", p.failures, p.health().Err)
+			t.Errorf("got %d failures, the last is %v; want only the first", p.failures, p.health().Err)
 		}
 		time.Sleep(2 * partPing)
 		if err := p.ready(t.Context(), true); err == nil || p.failures != 2 {
-			t.Errorf("a ping that is not answered counts as %d failures, %v", p.failures, err)
+			t.Errorf("a ping without an answer: %d failures, %v; want 2", p.failures, err)
 		}
 	})
 }
 
-// readStore answers as the test says what is read of it.
+// readStore returns the error of the test from calls that read.
 type readStore struct {
 	Store
 	read func(ctx context.Context) error
@@ -108,8 +108,8 @@ func (s readStore) Limits(ctx context.Context, _ string, _ ...string) ([]LimitUs
 	return nil, s.read(ctx)
 }
 
-// TestCallThatItsCallerEnds, or that runs out of time: its caller gets an error, and not what the other stores have as if that were all. It is no failure
-// of a store that was slower than another, as one is that the store refuses.
+// TestCallThatItsCallerEnds: if the caller ends a call, or its time runs out, the caller gets an error, and not the results of the other stores as
+// if they were all. This does not count as a failure of the slower store; an error that the store returns does.
 func TestCallThatItsCallerEnds(t *testing.T) {
 	reads := map[string]func(j *Joined, ctx context.Context) error{
 		"Crons":  func(j *Joined, ctx context.Context) error { _, err := j.Crons(ctx); return err },
@@ -143,7 +143,7 @@ func TestCallThatItsCallerEnds(t *testing.T) {
 	}
 }
 
-// TestTrimKeepsWhatIsToBeCaughtUpOn: when there are too many sessions, those go that were not used for the longest time.
+// TestTrimKeepsWhatIsToBeCaughtUpOn: if there are too many sessions, those that were idle longest are forgotten.
 func TestTrimKeepsWhatIsToBeCaughtUpOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var sessions joinedSessions
@@ -173,12 +173,13 @@ func TestTrimKeepsWhatIsToBeCaughtUpOn(t *testing.T) {
 		time.Sleep(SessionKept + time.Second)
 		sessions.trim()
 		if n := len(sessions.of); n != 0 {
-			t.Errorf("%d sessions are kept that the stores have forgotten", n)
+			t.Errorf("%d sessions are kept, although the stores have forgotten them", n)
 		}
 	})
 }
 
-// TestRenewalAsksEachStoreForItsJobs: for those that may be there, and forgets where the others are that are lost or given up.
+// TestRenewalAsksEachStoreForItsJobs: a renewal asks each store for the jobs that may be there, and forgets the locations of jobs that are lost or
+// given up.
 func TestRenewalAsksEachStoreForItsJobs(t *testing.T) {
 	first, second, lost, again, dropped, unknown := NewID(), NewID(), NewID(), NewID(), NewID(), NewID()
 	asked := make([]Renewal, 2)
@@ -192,7 +193,7 @@ func TestRenewalAsksEachStoreForItsJobs(t *testing.T) {
 					got.Lost = append(got.Lost, id)
 				}
 			}
-			if i == 1 { // a claim has it once more, meanwhile
+			if i == 1 { // it is claimed again in the meantime
 				j.located.note([]*Job{{ID: again, Attempt: 2}}, location{part: j.parts[1], session: 1})
 			}
 			return got, nil
@@ -224,12 +225,12 @@ func TestRenewalAsksEachStoreForItsJobs(t *testing.T) {
 	}
 	for id, want := range map[ID]*part{first: j.parts[0], second: j.parts[1], again: j.parts[1], lost: nil, dropped: nil} {
 		if got := j.located.find(id); got != want {
-			t.Errorf("job %v is noted at %v, want %v", id, got, want)
+			t.Errorf("job %v is located at %v, want %v", id, got, want)
 		}
 	}
 }
 
-// TestLocationsAreBounded: a part of them goes when there are too many.
+// TestLocationsAreBounded: some locations are forgotten if there are too many.
 func TestLocationsAreBounded(t *testing.T) {
 	l := locations{of: map[ID]location{}}
 	for range 800 {
@@ -237,7 +238,7 @@ func TestLocationsAreBounded(t *testing.T) {
 	}
 	l.evict(200, 1000)
 	if n := len(l.of); n != 800 {
-		t.Errorf("%d are left, though there was space", n)
+		t.Errorf("%d are left, want all 800: there was space", n)
 	}
 	l.evict(201, 1000)
 	if n := len(l.of); n+201 > 1000 || n < 600 {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// List asks all stores at once and returns the newest jobs. It has up to f.Limit jobs of each store in memory. It fails if a store does not answer
-// that may have some of the jobs.
+// List asks all stores concurrently and returns the newest jobs. It has up to f.Limit jobs of each store in memory. It fails if a store does not
+// answer that may have some of the jobs.
 func (j *Joined) List(ctx context.Context, f Filter) ([]*Job, error) {
 	if err := j.enter(ctx, "list jobs"); err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// unreliablePart is one of several stores: it does not answer pings either while it is cut off.
+// unreliablePart is one of the joined stores. While it is cut off, it does not answer pings either.
 type unreliablePart struct{ *unreliable }
 
 func (u unreliablePart) Ping(ctx context.Context) error {
@@ -31,8 +31,8 @@ func (u unreliablePart) Ping(ctx context.Context) error {
 	return u.Store.Ping(ctx)
 }
 
-// TestAJoinedStoreDiesAndReturns: one of three is gone for a minute. What was acknowledged is run, the others go on, and errors, the log and
-// Health name it.
+// TestAJoinedStoreDiesAndReturns: one of three stores does not answer for a minute. Acknowledged jobs are run, the other stores work, and errors,
+// the log and Health name it.
 func TestAJoinedStoreDiesAndReturns(t *testing.T) {
 	var log bytes.Buffer
 	var logged sync.Mutex
@@ -83,7 +83,7 @@ func TestAJoinedStoreDiesAndReturns(t *testing.T) {
 		cut := time.Now()
 		insert(600)
 		if trouble := workers[0].Health().Trouble; !strings.Contains(trouble, "store 2 of 3") || !strings.Contains(trouble, errInjected.Error()) {
-			t.Errorf("the trouble of a worker is %q, want the store", trouble)
+			t.Errorf("Trouble of a worker = %q, want the store", trouble)
 		}
 		if h := r.joined.Health(); h[0].Err != nil || h[2].Err != nil || !errors.Is(h[1].Err, errInjected) || h[1].Since.Before(cut) {
 			t.Errorf("health %+v", h)
@@ -102,7 +102,7 @@ func TestAJoinedStoreDiesAndReturns(t *testing.T) {
 		r.away[1].Store(false)
 		seconds(60)
 		if h := r.joined.Health(); h[1].Err == nil {
-			t.Error("nothing was called, and the store is said to answer")
+			t.Error("the store counts as answering before it was called")
 		}
 		insert(30)
 		if h := r.joined.Health()[1]; h.Err != nil || !h.Since.IsZero() {
@@ -110,7 +110,7 @@ func TestAJoinedStoreDiesAndReturns(t *testing.T) {
 		}
 		seconds(30)
 		if trouble := workers[0].Health().Trouble; trouble != "" {
-			t.Errorf("the trouble of a worker is %q", trouble)
+			t.Errorf("Trouble of a worker = %q, want none", trouble)
 		}
 		stop()
 		for range 2 {
@@ -145,7 +145,7 @@ func (w lockedWriter) Write(p []byte) (int, error) {
 	return w.b.Write(p)
 }
 
-// TestJobsAtADeadStoreAreLostBeforeTheirLeaseIsOver, and no others; they are run again when the store is back.
+// TestJobsAtADeadStoreAreLostBeforeTheirLeaseIsOver: only the jobs of that store are lost, and they are run again when it answers again.
 func TestJobsAtADeadStoreAreLostBeforeTheirLeaseIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)
@@ -194,12 +194,12 @@ func TestJobsAtADeadStoreAreLostBeforeTheirLeaseIsOver(t *testing.T) {
 	})
 }
 
-// TestCallsThatOnlyADeadStoreCanAnswerNameIt, and the others are answered.
+// TestCallsThatOnlyADeadStoreCanAnswerNameIt: all other calls succeed.
 func TestCallsThatOnlyADeadStoreCanAnswerNameIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)
 		const dead = 1
-		// What belongs to the store that dies, and what does not.
+		// Names that belong to the store that will not answer, and others.
 		own := map[bool]map[string]string{true: {}, false: {}}
 		for i := range 60 {
 			name := fmt.Sprint("n", i)
@@ -251,7 +251,7 @@ func TestCallsThatOnlyADeadStoreCanAnswerNameIt(t *testing.T) {
 		}
 		jobs := r.claim(r.joined, 300, job.DefaultQueue)
 		if len(jobs) < 31 {
-			t.Errorf("claimed %d jobs, want those of the others", len(jobs))
+			t.Errorf("claimed %d jobs, want those of the other stores", len(jobs))
 		}
 		for name, err := range map[string]error{
 			"list": func() error { _, err := r.joined.List(r.ctx, job.Filter{Limit: 1}); return err }(), "pause": r.joined.Pause(r.ctx, "p", true),
@@ -282,18 +282,18 @@ func TestCallsThatOnlyADeadStoreCanAnswerNameIt(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if _, err := r.joined.Claim(r.ctx, job.Claim{Worker: "w", Session: 7, Limit: 1, Lease: time.Minute}); err == nil {
-			t.Error("a claim is answered by nobody")
+			t.Error("a claim succeeded, although no store answers")
 		}
 		if err := r.joined.Ping(r.ctx); err == nil {
-			t.Error("a ping is answered by nobody")
+			t.Error("a ping succeeded, although no store answers")
 		}
 		if err := r.joined.Wait(r.ctx, "q"); err == nil {
-			t.Error("a wait is answered by nobody")
+			t.Error("a wait succeeded, although no store answers")
 		}
 	})
 }
 
-// TestJoinedWorkersOnUnreliableStores has faults between any two steps, at each of the stores by itself.
+// TestJoinedWorkersOnUnreliableStores injects faults between any two steps, separately at each of the stores.
 func TestJoinedWorkersOnUnreliableStores(t *testing.T) {
 	for seed := range uint64(testenv.Rounds(3, 8)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -311,7 +311,7 @@ func TestJoinedWorkersOnUnreliableStores(t *testing.T) {
 	}
 }
 
-// TestAJoinedClaimWithoutAnAnswer: what one store took is given later, and uses no attempt.
+// TestAJoinedClaimWithoutAnAnswer: jobs of a claim whose answer was lost are returned by a later claim, and use no attempt.
 func TestAJoinedClaimWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)
@@ -383,7 +383,7 @@ func (h hung) Settle(ctx context.Context, s job.Session, o ...job.Outcome) ([]jo
 	return h.Store.Settle(ctx, s, o...)
 }
 
-// TestAJoinedStoreThatHangs costs the others a few seconds once.
+// TestAJoinedStoreThatHangs: the other stores are delayed once, by a few seconds.
 func TestAJoinedStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)
@@ -415,7 +415,7 @@ func TestAJoinedStoreThatHangs(t *testing.T) {
 			j := r.insertAt(i % 2 * 2)
 			seconds(2.5)
 			if got, err := job.Find(r.ctx, r.joined, j.ID); err != nil || got.State != job.Completed {
-				t.Errorf("after 2.5 s the job %d is %s, %v", i, got.State, err)
+				t.Errorf("job %d after 2.5 s: %s, %v; want completed", i, got.State, err)
 			}
 		}
 		close(over)
@@ -428,7 +428,7 @@ func TestAJoinedStoreThatHangs(t *testing.T) {
 	})
 }
 
-// TestCronsGoOnWhileAnotherStoreIsDead, also of a worker that starts then.
+// TestCronsGoOnWhileAnotherStoreIsDead: this is so even for a worker that starts during the outage.
 func TestCronsGoOnWhileAnotherStoreIsDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)
@@ -454,7 +454,7 @@ func TestCronsGoOnWhileAnotherStoreIsDead(t *testing.T) {
 		}
 		owned, ticks := ticked()
 		if owned[0] == 0 || owned[2] == 0 || owned[1] != 0 {
-			t.Fatalf("the stores have %v crons, want some at the two that answer", owned)
+			t.Fatalf("crons by store: %v, want some at the two that answer", owned)
 		}
 		for _, i := range []int{0, 2} {
 			if want := 6 * owned[i]; ticks[i] < want-owned[i] || ticks[i] > want {

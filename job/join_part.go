@@ -42,7 +42,7 @@ func (p *part) ready(ctx context.Context, probe bool) error {
 		defer p.mu.Unlock()
 		return p.absent()
 	}
-	p.next = now.Add(2 * partPing) // so that no other caller pings it meanwhile
+	p.next = now.Add(2 * partPing) // so that no other caller pings it at the same time
 	p.mu.Unlock()
 	call, cancel := within(ctx, partPing)
 	defer cancel()
@@ -82,7 +82,7 @@ func (p *part) refusal(err error) {
 		return
 	}
 	if p.health().Err != nil {
-		return // and logged
+		return // it is logged already
 	}
 	if n := p.refused.Add(1); n&(n-1) == 0 {
 		slog.Warn("job: one of the joined stores failed a call; the others have answered it", "store", p.name, "failures", n, "error", err)
@@ -114,8 +114,8 @@ func (p *part) found() {
 	p.since, p.why, p.failures = time.Time{}, nil, 0
 }
 
-// absent is the error of a call to a store that does not answer. It wraps nothing, since ErrClosed or ErrSchema of one store would stop a worker that
-// can go on with the others. p.mu is held.
+// absent returns the error of a call to a store that does not answer. It wraps nothing, since ErrClosed or ErrSchema of one store would stop a
+// worker that can continue with the others. p.mu is held.
 func (p *part) absent() error {
 	return fmt.Errorf("%s does not answer since %s: %v", p.name, p.since.UTC().Format(time.RFC3339), p.why)
 }

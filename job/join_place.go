@@ -20,9 +20,9 @@ const (
 	auditKey   = "audit log"
 )
 
-// ranked returns the stores in the order of their scores for a key (rendezvous hashing); the first owns the key. The score depends on the place of a
-// store alone, so a store that is added takes keys, but moves none between the others. The score must never change: it decides where stored jobs are
-// looked for.
+// ranked returns the stores in the order of their scores for a key (rendezvous hashing); the first owns the key. The score depends only on the key
+// and the position of a store, so a store that is added receives keys, but moves none between the others. The score must never change: it decides
+// where stored jobs are looked for.
 func (j *Joined) ranked(key string) []*part {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(key))
@@ -32,7 +32,7 @@ func (j *Joined) ranked(key string) []*part {
 	return ranked
 }
 
-// score mixes the hash of a key with the place of the store, as the last step of SplitMix64 does.
+// score mixes the hash of a key with the position of the store, as the last step of SplitMix64 does.
 func (p *part) score(sum uint64) uint64 {
 	x := sum + uint64(p.index+1)*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -44,10 +44,10 @@ const (
 	limitsKnown  = 5 * time.Second // after that, the limits of a queue are read again
 	mostKnown    = 10_000          // queues whose limits are remembered
 	mostLocated  = 1_000_000
-	mostSessions = 10_000 // and all those with something that a store does not know yet
+	mostSessions = 10_000 // besides those with something that a store does not know yet
 )
 
-// limitedQueues remembers which queues have limits.
+// limitedQueues caches which queues have limits.
 type limitedQueues struct {
 	mu    sync.Mutex
 	known map[string]limitedQueue
@@ -78,7 +78,7 @@ func (l *limitedQueues) changed(queue string, some bool) {
 	delete(l.known, queue)
 }
 
-// lately returns what is known of a queue. When that is too old, fresh is false for one caller, who has to ask the stores.
+// lately returns what is known about a queue. If that is too old, fresh is false for one caller, who has to ask the stores.
 func (l *limitedQueues) lately(queue string) (limited, known, fresh bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,7 +20,7 @@ func (r *trio) renew(worker string, stats ...job.Stat) job.Renewed {
 	return got
 }
 
-// TestJoinedStatsCountOnce, also when the store that keeps those of a worker is away in between.
+// TestJoinedStatsCountOnce: this holds even if the store that keeps the stats of a worker does not answer for a while.
 func TestJoinedStatsCountOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)
@@ -43,7 +43,7 @@ func TestJoinedStatsCountOnce(t *testing.T) {
 			first, second = append(first, 1), append(second, 2)
 		}
 		if got := completed(); !slices.Equal(got, first) {
-			t.Errorf("completed %v by the workers, want %v", got, first)
+			t.Errorf("completed by worker: %v, want %v", got, first)
 		}
 		rows := 0
 		for _, s := range r.stores {
@@ -61,23 +61,23 @@ func TestJoinedStatsCountOnce(t *testing.T) {
 				r.renew(worker, row(worker, 2))
 			}
 			if got := completed(); !slices.Equal(got, second) {
-				t.Errorf("with store %d away completed %v by the workers, want %v", away+1, got, second)
+				t.Errorf("without store %d, completed by worker: %v, want %v", away+1, got, second)
 			}
 			r.away[away].Store(false)
 			time.Sleep(10 * time.Second)
 			if got := completed(); !slices.Equal(got, second) {
-				t.Errorf("with store %d back completed %v by the workers, want %v", away+1, got, second)
+				t.Errorf("with store %d again, completed by worker: %v, want %v", away+1, got, second)
 			}
 		}
 	})
 }
 
-// TestJoinedOrdersComeOnce and in order, to a worker that is listed; also while a store is away.
+// TestJoinedOrdersComeOnce: a listed worker receives each command once and in order, even while a store does not answer.
 func TestJoinedOrdersComeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)
 		if err := r.joined.SendCommand(r.ctx, "w", job.Command{Do: job.CommandStop}); !errors.Is(err, job.ErrNoWorker) {
-			t.Errorf("order to nobody: %v, want ErrNoWorker", err)
+			t.Errorf("command to a worker that does not exist: %v, want ErrNoWorker", err)
 		}
 		for away := range r.away {
 			for i := range 8 {
@@ -106,7 +106,7 @@ func TestJoinedOrdersComeOnce(t *testing.T) {
 	})
 }
 
-// TestJoinedWaitIsWokenByAnyStore, and by no other cause for a while.
+// TestJoinedWaitIsWokenByAnyStore: for a while, nothing else wakes it.
 func TestJoinedWaitIsWokenByAnyStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)
@@ -119,7 +119,7 @@ func TestJoinedWaitIsWokenByAnyStore(t *testing.T) {
 			r.insertAt(at, job.Queue("q"))
 			r.must(<-woken)
 			if took := time.Since(begun); took != 3*time.Second {
-				t.Errorf("the wait returned after %v, want when store %d has a job: 3s", took, at+1)
+				t.Errorf("the wait returned after %v, want 3s, when store %d has a job", took, at+1)
 			}
 		}
 	})

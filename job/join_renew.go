@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Renew renews the lease at all stores at once. A store that fails does not hold up the others: its jobs count as lost shortly before the lease is
-// over there, and are given up when it answers again.
+// Renew renews the lease at all stores concurrently. A store that fails does not hold up the others: its jobs count as lost shortly before the
+// lease is over there, and are given up when it answers again.
 func (j *Joined) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	if err := j.enter(ctx, "renew a lease"); err != nil {
 		return Renewed{}, err
@@ -91,7 +91,7 @@ func (r Renewal) at(p *part, known map[ID]location) Renewal {
 	return r
 }
 
-// mostUncounted is how many rows are kept while no store takes them. The oldest are dropped.
+// mostUncounted is how many rows are kept while no store accepts them. The oldest are dropped.
 const mostUncounted = 1000
 
 // uncounted adds the rows that no store has taken yet to newer ones.
@@ -119,7 +119,7 @@ func (s *joinedSession) keepUncounted(stats []Stat) {
 	s.stats = stats[max(0, len(stats)-mostUncounted):]
 }
 
-// countElsewhere gives the stats of a worker to the next store that answers.
+// countElsewhere sends the stats of a worker to the next store that answers.
 func (j *Joined) countElsewhere(ctx context.Context, r Renewal, ranked []*part, answers []answer[Renewed]) (a answer[Renewed]) {
 	r.Drop, r.Jobs, r.Trees = nil, nil, nil
 	for _, p := range ranked {
@@ -175,7 +175,7 @@ func (j *Joined) lost(r Renewal, s *joinedSession, answers []answer[Renewed], kn
 }
 
 // drops returns the jobs to give up at a store, more included. It returns none while a claim of the session is under way there: the claim might get
-// one of these jobs again, and would lose it. For the same reason no claim begins while there are jobs to give up, see number.
+// one of these jobs again, and would lose it. For the same reason no claim starts while there are jobs to give up, see number.
 func (s *joinedSession) drops(p *part, more []ID) []ID {
 	if s == nil {
 		return nil
@@ -202,12 +202,12 @@ func (s *joinedSession) renewed(p *part, r Renewal, dropped []ID, begun time.Tim
 	at := &s.at[p.index]
 	if err == nil {
 		at.until = begun.Add(r.Lease)
-		for _, id := range dropped { // more may have been added meanwhile
+		for _, id := range dropped { // more may have been added since
 			delete(at.drop, id)
 		}
 		return
 	}
-	if at.until.IsZero() { // the lease began at some time before
+	if at.until.IsZero() { // the lease started at some time before
 		at.until = begun.Add(r.Lease * 2 / 3)
 	}
 }
@@ -233,14 +233,14 @@ func (j *Joined) outlived(session Session, lease time.Duration) (ids []ID) {
 	return ids
 }
 
-// giveUp has a job given up as soon as its store answers.
+// giveUp marks a job to be given up as soon as its store answers.
 func (j *Joined) giveUp(session Session, id ID) {
 	if s, p := j.sessions.find(session, len(j.parts), true), j.located.find(id); p != nil {
 		s.giveUp(p, id)
 	}
 }
 
-// ranOut reports whether the lease at a store has begun, and may be over.
+// ranOut reports whether the lease at a store has started, and may be over.
 func (s *joinedSession) ranOut(p *part, lease time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,7 +54,7 @@ func (j *Joined) Settle(ctx context.Context, session Session, outcomes ...Outcom
 	}
 	_ = meanwhile.Run(ctx, func(ctx context.Context) error { // errors are in the answers
 		for _, s := range of {
-			s.answer.err = context.Canceled // if its task does not begin
+			s.answer.err = context.Canceled // if its task does not start
 			meanwhile.Go(ctx, func(ctx context.Context) error {
 				s.answer = j.settleAt(ctx, s.part, session, s.outcomes)
 				return nil

@@ -23,12 +23,12 @@ func TestJoinedStores(t *testing.T) {
 		jobtest.OrderInParts, jobtest.CallsInParts, jobtest.UniqueInParts, jobtest.LimitsFirst, jobtest.ThrottleInParts, jobtest.SessionsInParts)
 }
 
-// TestOneJoinedStore keeps the whole contract.
+// TestOneJoinedStore: a single joined store fulfills the whole contract.
 func TestOneJoinedStore(t *testing.T) {
 	jobtest.TestStoreInBubble(t, func(*testing.T) job.Store { return job.Join(memory.New()) })
 }
 
-// trio is three stores in memory behind one. Each of them can be cut off.
+// A trio is three joined memory stores. Each can be cut off.
 type trio struct {
 	*testing.T
 	ctx    context.Context
@@ -46,7 +46,7 @@ func newTrio(t *testing.T) *trio {
 	return r
 }
 
-// join is what another program has: the same stores, joined once more.
+// join joins the same stores again, as another program does.
 func (r *trio) join() *job.Joined {
 	var parts []job.Store
 	for i := range r.stores {
@@ -78,7 +78,7 @@ func (r *trio) note(opts ...job.EnqueueOption) *job.Job {
 	return j
 }
 
-// at returns at which of the stores a job is.
+// at returns the index of the store that has a job.
 func (r *trio) at(id job.ID) int {
 	r.Helper()
 	found := -1
@@ -93,7 +93,7 @@ func (r *trio) at(id job.ID) int {
 		}
 	}
 	if found < 0 {
-		r.Fatalf("job %v is nowhere", id)
+		r.Fatalf("job %v is at no store", id)
 	}
 	return found
 }
@@ -137,7 +137,7 @@ func TestJoinOfNothingPanics(t *testing.T) {
 	}
 }
 
-// TestJoinedPlaces: what belongs together is at one store, also when another program inserts it.
+// TestJoinedPlaces: jobs that belong together are at one store, even if another program inserts them.
 func TestJoinedPlaces(t *testing.T) {
 	r := newTrio(t)
 	other := r.join()
@@ -157,15 +157,15 @@ func TestJoinedPlaces(t *testing.T) {
 		r.must(r.joined.SetLimits(r.ctx, queue, job.Limits{Running: 2}))
 		home := same("a queue with limits", job.Queue(queue))
 		if got := r.at(r.insert(other, job.Queue(queue), job.LimitKey("a")).ID); got != home {
-			t.Errorf("a job with a limit key is at store %d, the queue at %d", got+1, home+1)
+			t.Errorf("a job with a limit key is at store %d, its queue at store %d", got+1, home+1)
 		}
 		if got := r.at(r.insert(other, job.Queue(queue), job.Unique("in "+queue)).ID); got != home {
-			t.Errorf("a job with a unique key is at store %d, the queue at %d", got+1, home+1)
+			t.Errorf("a job with a unique key is at store %d, its queue at store %d", got+1, home+1)
 		}
 		used[same("a limit key", job.LimitKey(fmt.Sprint(i)))] = true
 	}
 	if len(used) != 3 {
-		t.Errorf("20 limit keys are at %d stores", len(used))
+		t.Errorf("20 limit keys are at %d stores, want 3", len(used))
 	}
 	for i := range 20 {
 		first := r.insert(r.joined, job.Unique(fmt.Sprint(i)), job.LimitKey(fmt.Sprint("k", i)))
@@ -176,7 +176,7 @@ func TestJoinedPlaces(t *testing.T) {
 	}
 }
 
-// TestJoinedCallsWithoutKeysGoToOneStore, so that they are all or none; many of them go to all stores.
+// TestJoinedCallsWithoutKeysGoToOneStore: so they are all or none. Many calls are distributed over all stores.
 func TestJoinedCallsWithoutKeysGoToOneStore(t *testing.T) {
 	r := newTrio(t)
 	used := map[int]int{}
@@ -198,7 +198,7 @@ func TestJoinedCallsWithoutKeysGoToOneStore(t *testing.T) {
 	}
 }
 
-// TestJoinedLimitsOfAnotherProgram: within five seconds it inserts where the queue is.
+// TestJoinedLimitsOfAnotherProgram: within five seconds, a program inserts jobs at the store that owns the queue.
 func TestJoinedLimitsOfAnotherProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)
@@ -209,7 +209,7 @@ func TestJoinedLimitsOfAnotherProgram(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		for range 20 {
 			if got := r.at(r.insert(other, job.Queue("q")).ID); got != home {
-				t.Fatalf("at store %d, and the queue at store %d", got+1, home+1)
+				t.Fatalf("the job is at store %d, its queue at store %d", got+1, home+1)
 			}
 		}
 		r.must(r.joined.SetLimits(r.ctx, "q", job.Limits{}))
@@ -220,12 +220,12 @@ func TestJoinedLimitsOfAnotherProgram(t *testing.T) {
 			used[r.at(r.insert(other, job.Queue("q")).ID)] = true
 		}
 		if len(used) != 3 {
-			t.Errorf("without limits again, the jobs are at %d stores", len(used))
+			t.Errorf("without limits again, the jobs are at %d stores, want 3", len(used))
 		}
 	})
 }
 
-// TestJoinedLimitsOfOneKey: a queue of which only one key has limits is at one store, until these are removed.
+// TestJoinedLimitsOfOneKey: a queue in which only one key has limits is at one store, until these limits are removed.
 func TestJoinedLimitsOfOneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)
@@ -239,7 +239,7 @@ func TestJoinedLimitsOfOneKey(t *testing.T) {
 		}
 		r.must(r.joined.SetKeyLimits(r.ctx, "q", "a", job.KeyLimits{Running: 1}))
 		if here, there := places(r.joined), places(other); here != 1 || there != 1 {
-			t.Errorf("the jobs are at %d stores, and those of another program at %d", here, there)
+			t.Errorf("the jobs are at %d stores, and those of another program at %d, want 1 and 1", here, there)
 		}
 		r.must(r.joined.SetLimits(r.ctx, "q", job.Limits{Running: 1}))
 		r.must(r.joined.SetLimits(r.ctx, "q", job.Limits{}))
@@ -253,13 +253,13 @@ func TestJoinedLimitsOfOneKey(t *testing.T) {
 		}
 		r.must(r.joined.SetKeyLimits(r.ctx, "q", "a", job.KeyLimits{}))
 		if got := places(r.joined); got != 3 {
-			t.Errorf("without limits again, the jobs are at %d stores", got)
+			t.Errorf("without limits again, the jobs are at %d stores, want 3", got)
 		}
 	})
 }
 
-// TestJoinedFollowUpsStayAtTheStoreOfTheirParent, where they are inserted in the transaction of its outcome; also of a job that another
-// program has claimed, whose store is not known.
+// TestJoinedFollowUpsStayAtTheStoreOfTheirParent: they are inserted in the transaction of its outcome, even if another program has claimed the job,
+// so that its store is not known.
 func TestJoinedFollowUpsStayAtTheStoreOfTheirParent(t *testing.T) {
 	r := newTrio(t)
 	for i := range 30 {
@@ -270,15 +270,15 @@ func TestJoinedFollowUpsStayAtTheStoreOfTheirParent(t *testing.T) {
 		settler := []*job.Joined{r.joined, r.join()}[i%2]
 		lost, err := settler.Settle(r.ctx, 7, job.Outcome{Job: j, Then: []*job.Job{next}}, job.Outcome{Job: r.note()})
 		if err != nil || len(lost) != 1 {
-			t.Fatalf("settle: lost %v, %v; want the job that is nowhere", lost, err)
+			t.Fatalf("settle: lost %v, %v; want the job that is at no store", lost, err)
 		}
 		if got, want := r.at(next.ID), r.at(j.ID); got != want {
-			t.Errorf("at store %d, its parent at store %d", got+1, want+1)
+			t.Errorf("the follow-up job is at store %d, its parent at store %d", got+1, want+1)
 		}
 	}
 }
 
-// TestJoinedClaimsBeginWithAnotherStoreEachTime, so that none waits for the others, and go on with the next one.
+// TestJoinedClaimsBeginWithAnotherStoreEachTime: so no store has to wait for the others. A claim continues with the next store.
 func TestJoinedClaimsBeginWithAnotherStoreEachTime(t *testing.T) {
 	r := newTrio(t)
 	for i := range r.stores {
@@ -294,15 +294,15 @@ func TestJoinedClaimsBeginWithAnotherStoreEachTime(t *testing.T) {
 			}
 		}
 		if len(used) != 3 {
-			t.Fatalf("three claims asked %d stores", len(used))
+			t.Fatalf("three claims returned jobs of %d stores, want 3", len(used))
 		}
 	}
 	if n := len(r.claim(r.joined, 100, job.DefaultQueue)); n != 6 {
-		t.Errorf("the last claim took %d, want what is left at all stores: 6", n)
+		t.Errorf("the last claim returned %d jobs, want the 6 that are left at all stores", n)
 	}
 }
 
-// TestJoinedClaimIsInOrder: of what one claim takes, whatever the stores.
+// TestJoinedClaimIsInOrder: the jobs of one claim are in order, whichever stores they come from.
 func TestJoinedClaimIsInOrder(t *testing.T) {
 	r := newTrio(t)
 	var want []job.ID
@@ -324,7 +324,7 @@ func TestJoinedClaimIsInOrder(t *testing.T) {
 	}
 }
 
-// TestJoinedLimitsHold for jobs that are inserted when they are set, for all workers together.
+// TestJoinedLimitsHold: limits bound the jobs that are inserted after they were set, over all workers.
 func TestJoinedLimitsHold(t *testing.T) {
 	r := newTrio(t)
 	other := r.join()
@@ -343,7 +343,7 @@ func TestJoinedLimitsHold(t *testing.T) {
 			j.State = job.Completed
 		}
 		if len(keys) != 3 {
-			t.Errorf("the jobs that run have %d keys", len(keys))
+			t.Errorf("the running jobs have %d keys, want 3", len(keys))
 		}
 		if uses, err := other.Limits(r.ctx, "q", "none", jobs[0].LimitKey); err != nil || uses[1].QueueRunning != 3 || uses[1].KeyRunning != 1 || uses[0].KeyRunning != 0 || uses[0].Running != 3 {
 			t.Errorf("use %+v, %v", uses, err)
@@ -354,7 +354,7 @@ func TestJoinedLimitsHold(t *testing.T) {
 	}
 }
 
-// TestJoinedListsGoOnAfterAPage over all stores, the newest first, and so do actions.
+// TestJoinedListsGoOnAfterAPage: lists and actions continue after a page, over all stores, newest first.
 func TestJoinedListsGoOnAfterAPage(t *testing.T) {
 	r := newTrio(t)
 	var ids []job.ID
@@ -391,7 +391,7 @@ func TestJoinedListsGoOnAfterAPage(t *testing.T) {
 	}
 }
 
-// TestJoinedWorkersFinishWhatTheyEnqueue runs two programs with all that a user has: follow-ups, crons, Await.
+// TestJoinedWorkersFinishWhatTheyEnqueue runs two programs with follow-ups, crons and Await.
 func TestJoinedWorkersFinishWhatTheyEnqueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)

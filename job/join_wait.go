@@ -22,7 +22,7 @@ func (j *Joined) Wait(ctx context.Context, queues ...string) error {
 	answers := make([]answer[struct{}], len(j.parts))
 	_ = meanwhile.Run(ctx, func(inner context.Context) error { // errors are in the answers
 		for i, p := range j.parts {
-			answers[i] = answer[struct{}]{part: p, err: errWoken} // if its task does not begin
+			answers[i] = answer[struct{}]{part: p, err: errWoken} // if its task does not start
 			meanwhile.Go(inner, func(inner context.Context) error {
 				answers[i] = ask(inner, j, p, 0, func(inner context.Context, p *part) (struct{}, error) {
 					err := p.Wait(inner, queues...)

@@ -13,15 +13,15 @@ import (
 
 const defaultMaxAttempts = 20
 
-// A Kind is a type of job: a name that must never change, since stored jobs carry it, and the type of the args, which
-// are stored as JSON. It is made once, by [Define], and may be used by many goroutines at once.
+// A Kind is a type of job: a name that must never change, since stored jobs carry it, and the type of the args, which are stored as JSON. It is
+// created once, by [Define], and may be used by many goroutines at once.
 type Kind[T any] struct {
 	name string
 	definition
 }
 
-// Define makes a kind. It panics if the name is empty, longer than MaxName or contains spaces or control characters, and if an
-// option is out of its range: these are programming errors.
+// Define defines a kind. It panics if the name is empty, longer than MaxName or contains spaces or control characters, and if an option is out of
+// its range: these are programming errors.
 func Define[T any](name string, opts ...DefineOption) *Kind[T] {
 	return &Kind[T]{name: name, definition: define(name, opts)}
 }
@@ -44,8 +44,8 @@ func define(name string, opts []DefineOption) definition {
 // Name returns the name of the kind.
 func (k *Kind[T]) Name() string { return k.name }
 
-// New makes a job to be given to [Insert]. Its args are the JSON of args. It returns an error if they cannot be encoded or are
-// longer than MaxArgs, and for an option out of its range.
+// New returns a new job for [Insert], whose args are the JSON of args. It returns an error if they cannot be encoded or are longer than MaxArgs,
+// and for an option out of its range.
 func (k *Kind[T]) New(args T, opts ...EnqueueOption) (*Job, error) {
 	text, err := json.Marshal(args)
 	if err != nil {
@@ -63,8 +63,8 @@ func (k *Kind[T]) Args(j *Job) (T, error) {
 	return args, nil
 }
 
-// Enqueue makes one job and enqueues it: in a store, after which it is durable, or in a transaction of the caller's, after which
-// it exists if and only if the transaction commits.
+// Enqueue creates one job and enqueues it: in a store, after which it is durable, or in a transaction of the caller's, after which it exists if and
+// only if the transaction commits.
 func (k *Kind[T]) Enqueue(ctx context.Context, in Inserter, args T, opts ...EnqueueOption) (Enqueued, error) {
 	j, err := k.New(args, opts...)
 	if err != nil {
@@ -92,8 +92,8 @@ func (k *Kind[T]) EnqueueAll(ctx context.Context, in Inserter, args meanwhile.St
 	})
 }
 
-// New makes a job of a kind that is known by its name alone. The args are JSON, which the job gets without the white space around its
-// tokens. It returns an error if they are not JSON, or are longer than MaxArgs, and for a name or an option out of its range.
+// New returns a new job of a kind that is known by its name alone. The args are JSON, of which the job has no white space around the tokens. New
+// returns an error if they are not JSON, or are longer than MaxArgs, and for a name or an option out of its range.
 func New(kind string, args json.RawMessage, opts ...EnqueueOption) (*Job, error) {
 	return newJob(kind, args, nil, opts)
 }
@@ -124,7 +124,7 @@ func newInsertion(kind string, args json.RawMessage) *insertion {
 	}}
 }
 
-// check returns what is wrong with what options and the caller have set, but for the unique key, which depends on the args.
+// check returns an error if what the options and the caller have set is invalid. It does not check the unique key, which depends on the args.
 func (in *insertion) check() error {
 	j := in.Job
 	if in.err != nil {
@@ -139,7 +139,7 @@ func (in *insertion) check() error {
 	return checkJob(j)
 }
 
-// finish checks the job and makes its unique key.
+// finish checks the job and sets its unique key.
 func (in *insertion) finish() error {
 	if err := in.check(); err != nil {
 		return err
@@ -159,11 +159,11 @@ func (in *insertion) finish() error {
 	if err != nil {
 		return fmt.Errorf("unique key of job kind %q: %w", j.Kind, err)
 	}
-	j.UniqueKey = j.Kind + " " + key // no kind has a space in it, so that no two kinds share a key
+	j.UniqueKey = j.Kind + " " + key // kinds contain no space, so no two kinds share a key
 	return checkKey(j.UniqueKey)
 }
 
-// checkUnique returns what is wrong with the options that say more of a unique key.
+// checkUnique returns an error if the options about the unique key do not fit together.
 func (in *insertion) checkUnique() error {
 	j := in.Job
 	for _, s := range j.UniqueWhile {
@@ -190,5 +190,5 @@ func (in *insertion) checkUnique() error {
 	return nil
 }
 
-// maxDelay keeps times within what every database can write.
+// maxDelay keeps times within what every database can store.
 const maxDelay = 100 * 365 * 24 * time.Hour

@@ -74,7 +74,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Lanes gives [TakeTurns] the lanes of one queue, while no other call claims from it. A store implements it.
+// Lanes provides [TakeTurns] with the lanes of one queue, while no other call claims from it. A store implements it.
 type Lanes interface {
 	// Open returns lanes, and their priority: the highest one, from top down, that a lane has a due job of. It returns up to n lanes with such a job,
 	// in the order of their Turn. If that priority is top, only lanes with after < Turn <= until count. It may leave out lanes that are not
@@ -84,8 +84,8 @@ type Lanes interface {
 	// Costs returns, for each lane, the costs of the jobs that Take would take, in their order. It is called only if there are limits of units.
 	Costs(lanes []Lane, want []int) ([][]int, error)
 
-	// Take gives the worker up to want[i] due jobs of lanes[i] that have the lane's priority, in their order, and returns what it took of each lane.
-	// It takes fewer if fewer are of the claimed kinds. If the jobs of a key run in order, it takes at most the first one, if that is due.
+	// Take claims for the worker up to want[i] due jobs of lanes[i] that have the lane's priority, in their order, and returns what it took of each
+	// lane. It takes fewer if fewer are of the claimed kinds. If the jobs of a key run in order, it takes at most the first one, if that is due.
 	Take(lanes []Lane, want []int) ([]Taken, error)
 
 	// Keep writes Turn, Served, Full and Paid of lanes from which jobs were taken, or might have been. If a lane's priority has changed, because it
@@ -143,9 +143,10 @@ func (q *LaneQueue) Use(l Lane, now time.Time) LimitUse {
 	return use
 }
 
-// TakeTurns takes up to n due jobs of a queue by priority, and within a priority in turns (weighted round robin): each lane gives as many jobs as its
-// weight, and then goes to the end. So a lane waits for at most that many starts of each other lane, and a lane that is alone gives all. A lane that
-// has not used up its turn keeps its place for the next call. TakeTurns changes q, and returns how many jobs it took.
+// TakeTurns takes up to n due jobs of a queue by priority, and within a priority in turns (weighted round robin): from each lane as many jobs as
+// its weight, after which the lane goes to the end. So a lane waits for at most that many starts of each other lane, and all jobs may come from a
+// lane that is alone. A lane that has not used up its turn keeps its place for the next call. TakeTurns changes q, and returns how many jobs it
+// took.
 func TakeTurns(lanes Lanes, q *LaneQueue, n int, now time.Time) (int, error) {
 	t := turns{lanes: lanes, q: q, now: now, left: min(n, q.Left(now)), top: HighestPriority}
 	for more := true; more && t.left > 0; {
@@ -159,7 +160,7 @@ func TakeTurns(lanes Lanes, q *LaneQueue, n int, now time.Time) (int, error) {
 	return t.taken, nil
 }
 
-// mostDealt bounds how many jobs are dealt out at once, one by one: the limit of a claim may be far above what there is.
+// mostDealt bounds how many jobs are dealt out in one round, one by one: the limit of a claim may be far above the number of due jobs.
 const mostDealt = 10_000
 
 type turns struct {
@@ -181,14 +182,14 @@ func (t *turns) round() (bool, error) {
 		case err != nil:
 			return false, err
 		case len(lanes) > 0 && lanes[0].Priority == t.top:
-		case taken > 0: // ask this priority again as long as it gives any
+		case taken > 0: // ask this priority again as long as it has any jobs
 			return true, nil
 		case len(lanes) == 0:
 			return false, nil
 		default:
 			t.top, first = lanes[0].Priority, true
 		}
-		// Only if these are all lanes may one give more than its turn.
+		// Only if these are all lanes may more jobs be taken from one than its turn allows.
 		want, asked := t.shares(lanes, first && len(lanes) < t.left)
 		turn := lanes[asked-1].Turn
 		n, got, err := t.takeShares(lanes, want)
@@ -263,7 +264,7 @@ func (t *turns) haveUnits(lanes []Lane) bool {
 }
 
 // shares deals out t.left starts among the lanes, to each what is left of its turn. With all, lanes may get further turns until nothing is left. If
-// the starts do not suffice, the first asked lanes have had their turn, but for the last of them, whose turn may go on.
+// the starts do not suffice, the first asked lanes have had their turn, except for the last of them, whose turn may continue.
 func (t *turns) shares(lanes []Lane, all bool) (want []int, asked int) {
 	want, may, n := make([]int, len(lanes)), make([]int, len(lanes)), min(t.left, mostDealt)
 	for i := range lanes {

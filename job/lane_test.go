@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// memLanes are lanes with jobs that differ in their priority, and by lane in what they cost.
+// memLanes are lanes in memory, whose jobs differ in priority, and by lane in cost.
 type memLanes struct {
 	byKey      map[string]*memLane
 	q          *job.LaneQueue
@@ -28,7 +28,7 @@ type memLane struct {
 	due      [job.HighestPriority + 1]int
 }
 
-// settle has a lane get in line behind the others whose jobs are of another priority now.
+// settle moves a lane to the end if its highest priority has changed.
 func (l *memLane) settle(q *job.LaneQueue, now time.Time) {
 	priority := 0
 	for p, due := range l.due {
@@ -93,7 +93,7 @@ func (m *memLanes) Keep(lanes []job.Lane) error {
 	return nil
 }
 
-// turnsCase is a queue with some lanes, twice.
+// turnsCase is a queue with some lanes, in two copies.
 type turnsCase struct {
 	q, naiveQ    job.LaneQueue
 	lanes, naive map[string]*memLane
@@ -118,7 +118,7 @@ func drawTurns(t *rapid.T, highest int) *turnsCase {
 		Running: rapid.IntRange(0, 12).Draw(t, "limit"), Starts: rate("rate"), Units: rate("units"), EachKey: ofKey("each key"),
 	}}
 	cost := func() int { return rapid.IntRange(0, 4).Draw(t, "cost") }
-	if highest > 4 { // or how many start depends on which, and that on how lanes go from one priority to the other
+	if highest > 4 { // otherwise the number of starts would depend on which jobs start, and that on how lanes change their priority
 		all := cost()
 		cost = func() int { return all }
 	}
@@ -143,14 +143,14 @@ func drawTurns(t *rapid.T, highest int) *turnsCase {
 	return c
 }
 
-// claim compares a claim of up to n jobs with the naive way. In one claim it does not matter which lane was first, and with several priorities not
-// in which order lanes go from one to the other.
+// claim compares a claim of up to n jobs with the naive algorithm. Within one claim the order of the lanes does not matter, nor, with several
+// priorities, the order in which lanes change from one priority to another.
 func (c *turnsCase) claim(t *rapid.T, n, highest int) {
 	want, priorities := oneByOne(c.naive, &c.naiveQ, n, c.now)
 	m := &memLanes{byKey: c.lanes, q: &c.q, now: c.now}
 	got, err := job.TakeTurns(m, &c.q, n, c.now)
 	if err != nil || got != len(m.order) {
-		t.Fatalf("took %d, %v, and said %d", len(m.order), err, got)
+		t.Fatalf("took %d jobs, %v, and returned %d", len(m.order), err, got)
 	}
 	slices.Sort(want)
 	slices.Sort(m.order)
@@ -162,12 +162,13 @@ func (c *turnsCase) claim(t *rapid.T, n, highest int) {
 	}
 }
 
-// TestTakeTurns compares with a naive way: one job after the other, each of the lane that may start one of the highest priority and has waited the longest.
+// TestTakeTurns compares a claim with a naive algorithm, which takes one job after the other: each from the lane that may start a job of the
+// highest priority and has waited longest.
 func TestTakeTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { drawTurns(t, 6).claim(t, rapid.IntRange(0, 20).Draw(t, "n"), 6) })
 }
 
-// TestTurnsOfClaims does so for several claims after each other, of one priority: a turn goes on in the next one.
+// TestTurnsOfClaims does the same for several claims of one priority: a turn continues in the next claim.
 func TestTurnsOfClaims(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawTurns(t, 4)
@@ -219,7 +220,7 @@ func oneByOne(lanes map[string]*memLane, q *job.LaneQueue, n int, now time.Time)
 	return taken, priorities
 }
 
-// TestShares: of keys that always have jobs, whatever claims take at once, each has within one turn as many as its weight says.
+// TestShares: among keys that always have jobs, each key gets its share by weight to within one turn, whatever the sizes of claims.
 func TestShares(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Now()
@@ -255,7 +256,7 @@ func TestShares(t *testing.T) {
 	})
 }
 
-// TestOneJobWaitsForItsTurn: it waits for at most as many starts of each other key as that one's weight.
+// TestOneJobWaitsForItsTurn: a job waits for at most as many starts of each other key as the weight of that key.
 func TestOneJobWaitsForItsTurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Now()
@@ -285,13 +286,13 @@ func TestOneJobWaitsForItsTurn(t *testing.T) {
 				return
 			}
 			if waited[key]++; waited[key] > m.byKey[key].Own.Weight {
-				t.Fatalf("it waits for %d starts of a key of weight %d", waited[key], m.byKey[key].Own.Weight)
+				t.Fatalf("the job waits for %d starts of a key of weight %d", waited[key], m.byKey[key].Own.Weight)
 			}
 		}
 	})
 }
 
-// TestIdleLaneMayBeForgotten: from when on a lane is idle, its rates take what starts as those of a new lane do.
+// TestIdleLaneMayBeForgotten: once a lane is idle, its rates accept starts as those of a new lane do.
 func TestIdleLaneMayBeForgotten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := job.Rate{
@@ -303,10 +304,10 @@ func TestIdleLaneMayBeForgotten(t *testing.T) {
 		now := l.Idle().Add(time.Duration(rapid.IntRange(0, 100_000).Draw(t, "after in µs")) * time.Microsecond)
 		n := rapid.IntRange(1, max(r.Burst, 1)).Draw(t, "start")
 		if kept, forgotten := r.Take(l.Full, now, n), r.Take(time.Time{}, now, n); !kept.Equal(forgotten) {
-			t.Errorf("starts: %v where the lane is kept, %v where it is not", kept, forgotten)
+			t.Errorf("starts: %v if the lane is kept, %v if it is not", kept, forgotten)
 		}
 		if kept, forgotten := r.Charge(l.Paid, now, n), r.Charge(time.Time{}, now, n); !kept.Equal(forgotten) {
-			t.Errorf("units: %v where the lane is kept, %v where it is not", kept, forgotten)
+			t.Errorf("units: %v if the lane is kept, %v if it is not", kept, forgotten)
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 const levelEach = 30 * time.Second
 
-// levelLoop looks at how long the worker's queues are, for its stats.
+// levelLoop records the lengths of the worker's queues in its stats.
 func (r *run) levelLoop(ctx context.Context) error {
 	for {
 		if err := meanwhile.Sleep(ctx, levelEach/2+jitter(levelEach/2)); err != nil {
@@ -20,13 +20,13 @@ func (r *run) levelLoop(ctx context.Context) error {
 		if fatal(err) {
 			return err
 		}
-		if err == nil { // trouble with the store is reported by the claim loop
+		if err == nil { // errors of the store are reported by the claim loop
 			r.counters.saw(time.Now(), queues)
 		}
 	}
 }
 
-// callQueues returns those of the worker's queues that have jobs.
+// callQueues returns the worker's queues that have jobs.
 func (r *run) callQueues(ctx context.Context) ([]QueueInfo, error) {
 	call, cancel := context.WithTimeout(ctx, r.callTimeout())
 	defer cancel()

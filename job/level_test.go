@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestStatsTellHowLongQueuesAre: in each minute that has jobs, in a row of the queue alone, the most that was seen.
+// TestStatsTellHowLongQueuesAre: for each minute with jobs, a row of the queue has the maximum that was seen.
 func TestStatsTellHowLongQueuesAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, job.Config{Concurrency: 2}, noteKind.Handle(func(ctx context.Context, _ note) error {
@@ -30,14 +30,14 @@ func TestStatsTellHowLongQueuesAre(t *testing.T) {
 				continue
 			}
 			if s.Kind != "" || s.Queue != job.DefaultQueue || s.Total() != 0 {
-				t.Errorf("a row of queue %q and kind %q, total %d", s.Queue, s.Kind, s.Total())
+				t.Errorf("got a row of queue %q and kind %q, total %d", s.Queue, s.Kind, s.Total())
 			}
 			if at := begun.Add(time.Duration(len(queued)) * time.Minute); !s.Minute.Equal(at) {
-				t.Errorf("a row of %v, want %v", s.Minute, at)
+				t.Errorf("got a row of %v, want %v", s.Minute, at)
 			}
 			queued, running = append(queued, s.Queued), append(running, s.Running)
 		}
-		// Two run for three minutes, then two more, then the last one. A look in the minute of the change may come before it.
+		// Two jobs run for three minutes, then two more, then the last one. In the minute of a change, the queue may be read before the change.
 		if len(queued) < 9 || len(queued) > 10 || queued[0] != 3 || queued[4] != 1 || queued[7] != 0 {
 			t.Errorf("queued by minute: %v", queued)
 		}

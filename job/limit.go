@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Limits bound how many jobs of a queue run at once, how fast they start and how fast they use units, over all workers. They are kept in the store,
-// see Store.SetLimits, and every claim enforces them. The zero value bounds nothing.
+// Limits are the concurrency limit and the rate limits of a queue, over all workers: they bound how many of its jobs run at once, how fast they
+// start and how fast they use units. They are kept in the store, see Store.SetLimits, and every claim enforces them. The zero value bounds nothing.
 type Limits struct {
 	Running int       `json:"running,omitempty"` // jobs of the queue that run at once; zero means no bound
 	Starts  Rate      `json:"starts,omitzero"`   // how fast jobs of the queue start
@@ -29,8 +29,8 @@ func limitText(parts []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// OfKey returns the limits of a key, where own holds its own limits, zero if it has none. Whether jobs run in order, and wait for a discarded
-// one, is decided by EachKey for all keys.
+// OfKey returns the limits of a key. own are its own limits, zero if it has none. Whether jobs run in order, and wait for a discarded one, is
+// decided by EachKey for all keys.
 func (l Limits) OfKey(own KeyLimits) KeyLimits {
 	if own == (KeyLimits{}) {
 		return l.EachKey
@@ -48,9 +48,9 @@ type KeyLimits struct {
 	// priorities. A job that is not due yet, since it waits for its next attempt or was enqueued for later, holds back those behind
 	// it, and no other key. When it has finished, in whatever state, or was deleted, the next one may start.
 	InOrder bool `json:"in_order,omitempty"`
-	// HoldOnDiscard makes a job that is discarded, for whatever reason, hold back those of its key that were enqueued after it, and no other
-	// key: until it is retried, which runs it first, or deleted, also because its retention is over, or HoldOnDiscard is removed. A job that
-	// was discarded before HoldOnDiscard was set holds back none. It is for jobs that run InOrder.
+	// HoldOnDiscard makes a job that is discarded, for whatever reason, hold back the jobs of its key that were enqueued after it, and no other key,
+	// until it is retried, which runs it first, or deleted, also by retention, or HoldOnDiscard is removed. A job that was discarded before
+	// HoldOnDiscard was set holds back none. It is for jobs that run InOrder.
 	HoldOnDiscard bool `json:"hold_on_discard,omitempty"`
 	// Weight is how many jobs of a key start each time it is the key's turn, see [LimitKey]; 0 and 1 mean one. Of two keys that both
 	// have jobs waiting, a key with weight 3 starts three times as many as one with weight 1. Weight bounds nothing.
@@ -60,7 +60,7 @@ type KeyLimits struct {
 // String describes the limits, such as "4 run at once, weight 3".
 func (k KeyLimits) String() string { return limitText(k.parts("")) }
 
-// parts returns what String says, of what the limits are.
+// parts returns the parts of String. of says what the limits apply to.
 func (k KeyLimits) parts(of string) (parts []string) {
 	if k.Running > 0 {
 		parts = append(parts, fmt.Sprintf("%d%s run at once", k.Running, of))
@@ -96,7 +96,7 @@ const (
 	MaxLimit    = 1_000_000 // jobs that run at once, and N and Burst of a rate of starts
 	MaxLimitKey = 255       // bytes of a limit key
 	MaxWeight   = 1_000     // of a key
-	MaxUses     = 1_000     // limit keys that [OperatorStore].Limits is asked about at once
+	MaxUses     = 1_000     // limit keys in one call of [OperatorStore].Limits
 )
 
 // CheckUses returns an error if there are too many limit keys for a call of Limits. Stores call it.
@@ -124,7 +124,7 @@ func CheckLimits(queue string, l Limits) error {
 	return checkBounds(" of each key", l.EachKey)
 }
 
-// checkBounds returns what is wrong with the numbers of limits, and of what they are.
+// checkBounds returns an error if a number of limits is out of range. of says what the limits apply to.
 func checkBounds(of string, l KeyLimits) error {
 	if l.Running < 0 || l.Running > MaxLimit {
 		return fmt.Errorf("running%s: %d jobs at once: give from 1 to %d, or 0 for no bound", of, l.Running, MaxLimit)
@@ -149,20 +149,20 @@ type LimitUse struct {
 	Overrides    int           `json:"overrides,omitempty"` // how many keys of the queue have limits of their own
 	QueueRunning int           `json:"queue_running"`
 	KeyRunning   int           `json:"key_running"`
-	QueueNext    time.Duration `json:"queue_next"`             // until the rate of the queue lets the next job start
-	KeyNext      time.Duration `json:"key_next"`               // and that of the key
-	QueueUnits   time.Duration `json:"queue_units"`            // until the units of the queue let the next job start
-	KeyUnits     time.Duration `json:"key_units"`              // and those of the key
-	QueueHeld    time.Duration `json:"queue_held"`             // until jobs of the queue start again, see [Throttled]
-	KeyHeld      time.Duration `json:"key_held"`               // and those of the key
+	QueueNext    time.Duration `json:"queue_next"`             // how long until the rate of the queue lets the next job start
+	KeyNext      time.Duration `json:"key_next"`               // the same for the key
+	QueueUnits   time.Duration `json:"queue_units"`            // how long until the units of the queue let the next job start
+	KeyUnits     time.Duration `json:"key_units"`              // the same for the key
+	QueueHeld    time.Duration `json:"queue_held"`             // how long until jobs of the queue start again, see [Throttled]
+	KeyHeld      time.Duration `json:"key_held"`               // the same for the key
 	KeyFirst     ID            `json:"key_first,omitzero"`     // the next of its queued jobs, if they run in order
 	KeyDiscarded ID            `json:"key_discarded,omitzero"` // the discarded job that all its queued jobs wait for, see [KeyLimits]
 	Now          time.Time     `json:"now"`                    // by the store's clock
 }
 
-// LimitKey sets the key that a job counts toward if its queue has limits for each key: a customer, a host, an account of an API. Jobs of a queue that
-// have keys are claimed in turns: within one priority, each key that waits starts one job, or as many as its Weight, then the next key does, so that
-// a key with a million jobs does not hold up the others.
+// LimitKey sets the key by which a job is counted if its queue has limits for each key: a customer, a host, an account of an API. Jobs of a queue
+// that have keys are claimed in turns: within one priority, each key that waits starts one job, or as many as its Weight, then the next key does,
+// so that a key with a million jobs does not hold up the others.
 func LimitKey(key string) Option {
 	return both(func(in *insertion) { in.Job.LimitKey = key })
 }

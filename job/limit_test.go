@@ -13,8 +13,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestRateLaws: whoever asks and whenever, in any time as many start as the rate says and no more, and the time that Next tells is the
-// first at which one may.
+// TestRateLaws: however often the rate is asked, in any period as many may start as the rate allows and no more, and the time that Next returns is
+// the first at which one may.
 func TestRateLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := job.Rate{
@@ -29,17 +29,17 @@ func TestRateLaws(t *testing.T) {
 		for range rapid.IntRange(1, 50).Draw(t, "steps") {
 			left := r.Left(full, now)
 			if burst := max(r.Burst, 1); left < 0 || left > burst {
-				t.Fatalf("%d may start, with a burst of %d", left, burst)
+				t.Fatalf("Left = %d, with a burst of %d", left, burst)
 			}
 			if n := rapid.IntRange(0, left).Draw(t, "start"); n > 0 {
 				full = r.Take(full, now, n)
 				started += n
-				// Times are whole microseconds, rounded up each time.
+				// Times are rounded up to whole microseconds.
 				if got := r.Left(full, now); got != left-n && got != max(left-n-1, 0) {
-					t.Fatalf("%d of %d started, and %d are left", n, left, got)
+					t.Fatalf("%d of %d started, then Left = %d", n, left, got)
 				}
 			}
-			most := float64(max(r.Burst, 1)) + float64(now.Sub(begin)+time.Microsecond)/float64(r.Per)*float64(r.N) + 0.5 // which may come early
+			most := float64(max(r.Burst, 1)) + float64(now.Sub(begin)+time.Microsecond)/float64(r.Per)*float64(r.N) + 0.5 // the last may come early
 			if float64(started) > most+1e-6 {
 				t.Fatalf("%d started in %v, more than %.3f", started, now.Sub(begin), most)
 			}
@@ -56,7 +56,7 @@ func TestRateLaws(t *testing.T) {
 	})
 }
 
-// TestRateIsReached: who starts what may start soon after it may, has within two per cent as many in a minute as the rate says.
+// TestRateIsReached: a caller that starts jobs soon after it may, reaches the rate within two per cent in a minute.
 func TestRateIsReached(t *testing.T) {
 	late := rand.New(rand.NewPCG(1, 2))
 	for _, r := range []job.Rate{{N: 500, Per: time.Minute}, {N: 24, Per: time.Second}, {N: 7, Per: time.Second, Burst: 3}, {N: 90_000, Per: time.Minute, Burst: 100}} {
@@ -73,11 +73,11 @@ func TestRateIsReached(t *testing.T) {
 	}
 }
 
-// TestOfKey: what is said by EachKey for all keys holds for a key with limits of its own as well.
+// TestOfKey: the settings of EachKey that apply to all keys also apply to a key with its own limits.
 func TestOfKey(t *testing.T) {
 	limits := job.Limits{EachKey: job.KeyLimits{Weight: 2, InOrder: true, HoldOnDiscard: true}}
 	if got := limits.OfKey(job.KeyLimits{}); got != limits.EachKey {
-		t.Errorf("without limits of its own %+v", got)
+		t.Errorf("without its own limits: %+v", got)
 	}
 	want := job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Minute}, InOrder: true, HoldOnDiscard: true}
 	if got := limits.OfKey(job.KeyLimits{Starts: want.Starts}); got != want {
@@ -132,7 +132,7 @@ func TestCheckLimits(t *testing.T) {
 		}
 	}
 	if got, want := fmt.Sprint(job.ErrOverrides), fmt.Sprint(job.MaxOverrides); !strings.Contains(got, want) {
-		t.Errorf("%q does not say %s", got, want)
+		t.Errorf("%q does not contain %s", got, want)
 	}
 	if err := job.CheckLimits("a b", job.Limits{}); err == nil || !strings.Contains(err.Error(), `the name of the queue has a space`) {
 		t.Errorf("a queue with a space in its name: %v", err)

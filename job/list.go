@@ -13,8 +13,8 @@ import (
 
 const listPage = 200
 
-// List yields the jobs that match the filter, newest first, a page of a few hundred at a time. Jobs that are made or deleted meanwhile
-// may or may not be among them; each is yielded at most once.
+// List yields the jobs that match the filter, newest first, a page of a few hundred at a time. Jobs that are created or deleted while it runs may
+// or may not be among them; each is yielded at most once.
 func List(ctx context.Context, s Store, f Filter) meanwhile.Stream[*Job] {
 	return func(yield func(*Job, error) bool) {
 		left := f.Limit
@@ -63,7 +63,7 @@ func Find(ctx context.Context, s Store, id ID) (*Job, error) {
 // exact reports whether Store.List returns only what matches.
 func (f *Filter) exact() bool { return len(f.Args) == 0 && f.Error == "" }
 
-// matchesText checks what Store.List takes for hints.
+// matchesText checks the fields of the filter that are only hints for Store.List.
 func (f *Filter) matchesText(j *Job) bool {
 	if f.Error != "" {
 		part, found := strings.ToLower(f.Error), false

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Bounds of what a worker works on, in its Config and when that is changed.
+// Bounds of the workload of a worker, in its Config and when it is changed.
 const (
 	mostConcurrency = 1_000_000
 	mostQueues      = 1000
@@ -65,20 +65,20 @@ func newWorkload(concurrency int, queues []QueueConfig, crons []Cron) (*workload
 }
 
 // SetConcurrency changes how many jobs run at once, from 1 to a million, also for queues without a Concurrency of their own. If it is lowered,
-// running jobs go on, and none is claimed until fewer are running. It may be called at any time.
+// running jobs continue, and none is claimed until fewer are running. It may be called at any time.
 func (w *Worker) SetConcurrency(n int) error {
 	return w.change("concurrency", func(l *workload) (*workload, error) { return newWorkload(n, l.given, cronsOf(l.crons)) })
 }
 
-// SetQueues changes the queues that the worker claims from, one to a thousand, and their settings. Running jobs of a queue that is left out go on;
-// the worker claims no more of them. It may be called at any time.
+// SetQueues changes the queues that the worker claims from, one to a thousand, and their settings. Running jobs of a queue that is left out
+// continue; the worker claims no more of them. It may be called at any time.
 func (w *Worker) SetQueues(queues ...QueueConfig) error {
 	return w.change("queues", func(l *workload) (*workload, error) { return newWorkload(l.concurrency, queues, cronsOf(l.crons)) })
 }
 
 // SetCrons changes the crons that this worker enqueues jobs for, none to a thousand. A cron that no worker has reported before, or that has another
-// spec, begins with its next tick; one with the same name and spec as before goes on; one that comes back has missed ticks, see [CatchUp]. Jobs that
-// were enqueued stay. It may be called at any time.
+// spec, starts with its next tick; one with the same name and spec as before continues; one that comes back has missed ticks, see [CatchUp]. Jobs
+// that were enqueued stay. It may be called at any time.
 func (w *Worker) SetCrons(crons ...Cron) error {
 	return w.change("crons", func(l *workload) (*workload, error) { return newWorkload(l.concurrency, l.given, crons) })
 }

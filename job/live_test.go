@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestSetConcurrency: more jobs start at once, and with fewer those that run go on.
+// TestSetConcurrency: if it is raised, more jobs start immediately; if it is lowered, running jobs continue.
 func TestSetConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
@@ -41,7 +41,7 @@ func TestSetConcurrency(t *testing.T) {
 		r.must(w.SetConcurrency(5))
 		want(5)
 		if h := w.Health(); h.Slots != 5 {
-			t.Errorf("health says %d slots, want 5", h.Slots)
+			t.Errorf("health reports %d slots, want 5", h.Slots)
 		}
 		r.must(w.SetConcurrency(1))
 		want(5)
@@ -60,7 +60,7 @@ func TestSetConcurrency(t *testing.T) {
 	})
 }
 
-// TestSetQueues: jobs of a queue that is left out are not claimed any more, and its running ones go on.
+// TestSetQueues: jobs of a queue that is left out are no longer claimed, and its running jobs continue.
 func TestSetQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
@@ -81,7 +81,7 @@ func TestSetQueues(t *testing.T) {
 		seconds(1)
 		r.wantState(first, job.Completed)
 		r.wantState(second, job.Queued)
-		later := r.enqueue(job.Queue("b")) // noticed, though nobody polls: the worker waits for its new queue
+		later := r.enqueue(job.Queue("b")) // noticed without polling: the worker waits for its new queue
 		seconds(1)
 		r.wantState(later, job.Completed)
 		workers, err := r.store.Workers(t.Context())
@@ -92,7 +92,7 @@ func TestSetQueues(t *testing.T) {
 	})
 }
 
-// TestSetCrons: a new cron begins with its next tick, one that stays loses none, and one that is left out ends.
+// TestSetCrons: a new cron starts with its next tick, one that stays misses none, and one that is left out stops.
 func TestSetCrons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
@@ -134,8 +134,8 @@ func TestSetCrons(t *testing.T) {
 	})
 }
 
-// TestSetCronsAnotherSpec: a cron whose spec is changed begins with the next tick of the new one, whatever it does about missed ticks, and loses none
-// that is due while it is changed.
+// TestSetCronsAnotherSpec: a cron whose spec is changed starts with the next tick of the new spec, whatever its CatchUp, and misses none that
+// becomes due during the change.
 func TestSetCronsAnotherSpec(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []job.CatchUp{job.CatchUpLast, job.CatchUpNone, job.CatchUpAll} {

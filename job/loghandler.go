@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// The bounds of what is kept of the records of one job.
+// The most bytes that are kept of a text of a record, and of all records of a job.
 const (
 	maxRecordText = 1 << 10
-	maxRecords    = 64 << 10 // bytes
+	maxRecords    = 64 << 10
 )
 
-// LogHandler returns a handler that passes records on to h and attaches those that are logged with the ctx of a job to that job, where
-// everybody who views it sees them: the newest MaxRecords of them, at most 64 KiB, each text cut at 1 KiB. Records of a level that h is not
-// enabled for are left out. The attributes job.id, job.kind, job.queue and job.attempt, which identify the job elsewhere, are those of its
-// task, which [tasklog.Handler] adds.
+// LogHandler returns a handler that passes records on to h. It also attaches records that are logged with the ctx of a job to that job, where
+// everybody who views it sees them: the newest MaxRecords of them, at most 64 KiB, each text cut at 1 KiB. Records of a level that h is not enabled
+// for are left out. The attributes job.id, job.kind, job.queue and job.attempt, which identify the job elsewhere, are those of its task, which
+// [tasklog.Handler] adds.
 //
 //	slog.SetDefault(slog.New(job.LogHandler(tasklog.Handler(slog.NewJSONHandler(os.Stderr, nil)))))
 func LogHandler(h slog.Handler) slog.Handler {
@@ -32,14 +32,14 @@ type logHandler struct {
 	attrs slog.Handler // writes the attributes of a record to text
 }
 
-// attrText is where attributes are written as text, of one record at a time.
+// attrText writes attributes as text, those of one record at a time.
 type attrText struct {
 	mu      sync.Mutex
 	buffer  bytes.Buffer
 	handler slog.Handler
 }
 
-// dropBuiltIn leaves out what a Record has fields of its own for.
+// dropBuiltIn leaves out attributes for which a Record has its own fields.
 func dropBuiltIn(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
 		return slog.Attr{}
@@ -85,7 +85,7 @@ func (t *attrText) of(handler slog.Handler, record slog.Record) string {
 
 func (r *Record) size() int { return len(r.Message) + len(r.Attrs) }
 
-// addRecord keeps a record, and forgets the oldest when there are too many.
+// addRecord adds a record to the job, and drops the oldest if there are too many.
 func (e *execution) addRecord(r Record) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

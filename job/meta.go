@@ -17,16 +17,16 @@ const (
 	MaxMetaBytes = 4 << 10 // of keys and values together
 )
 
-// MetaID is the key of Meta for the ID that another system knows a job by. Stores keep an index of it: a [Filter] by a plain value of
-// it, of up to 200 bytes that JSON writes as they are, costs no more than one by ID. Several jobs may share a value.
+// MetaID is the key of Meta for the ID of a job in another system. Stores keep an index of it: a [Filter] by a plain value of it, of up to 200
+// bytes that JSON writes as they are, costs no more than one by ID. Several jobs may share a value.
 const MetaID = "jid"
 
-// MetaCron is the key of Meta for the name of the cron that enqueued a job. Workers set it if the job has room for it and does not have it yet.
+// MetaCron is the key of Meta for the name of the cron that enqueued a job. Workers set it unless the job has it already or its Meta is full.
 const MetaCron = "cron"
 
 const maxMetaID = 200
 
-// Options are set for a job when it is enqueued, and never change. Stores keep it as one piece, see [Job.EncodeOptions].
+// Options are set when a job is enqueued, and never change. Stores keep them as one value, see [Job.EncodeOptions].
 type Options struct {
 	Timeout  time.Duration     `json:"timeout,omitempty"`   // of each attempt, in ns; zero is that of the kind
 	Meta     map[string]string `json:"meta,omitempty"`      // see the option [Meta]
@@ -69,7 +69,8 @@ func checkMeta(meta map[string]string) error {
 	return nil
 }
 
-// MetaTexts returns what stands in the encoded options of the jobs that match the Meta of a filter, and of no others: each entry as JSON.
+// MetaTexts returns the texts that the encoded options of a job contain if, and only if, the job matches the Meta of the filter: each entry as
+// JSON.
 func (f *Filter) MetaTexts() []string {
 	var texts []string
 	for key, value := range f.Meta {
@@ -82,8 +83,8 @@ func (f *Filter) MetaTexts() []string {
 	return texts
 }
 
-// MetaID returns the value of [MetaID] that the filter asks for, as it stands in encoded options with its quotes, or "" if it asks
-// for none, or for one that indexes do not have.
+// MetaID returns the value of [MetaID] that the filter asks for, with its quotes as in encoded options, or "" if it asks for none, or for one that
+// indexes do not have.
 func (f *Filter) MetaID() string {
 	value := f.Meta[MetaID]
 	if value == "" || len(value) > maxMetaID {

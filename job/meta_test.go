@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestOptionsOutOfBounds: what is too much is said, with the bound.
+// TestOptionsOutOfBounds: the errors name the bound.
 func TestOptionsOutOfBounds(t *testing.T) {
 	var many []job.EnqueueOption
 	for i := range 33 {
@@ -35,7 +35,7 @@ func TestOptionsOutOfBounds(t *testing.T) {
 	}
 }
 
-// TestMetaOfAKind: that of a job is added, and that of the kind stays as it was.
+// TestMetaOfAKind: the Meta of a job is added to that of its kind, which does not change.
 func TestMetaOfAKind(t *testing.T) {
 	kind := job.Define[note]("k", job.Meta("team", "a"), job.Meta("tier", "1"))
 	for range 2 {
@@ -49,7 +49,7 @@ func TestMetaOfAKind(t *testing.T) {
 	}
 }
 
-// TestTimeoutOfAJob: it counts instead of that of its kind.
+// TestTimeoutOfAJob: the timeout of a job replaces that of its kind.
 func TestTimeoutOfAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, job.Config{}, job.HandleRaw("note", func(ctx context.Context, _ *job.Job) error {

@@ -18,7 +18,7 @@ import (
 
 var charge = job.Define[note]("charge", job.AtMostOnce(), job.Backoff(second), job.Timeout(time.Minute))
 
-// A onceRig runs jobs of a kind that is run at most once, by workers that come and go, and counts how often its handler begins.
+// A onceRig runs jobs of a kind that is run at most once, with workers that start and stop, and counts how often the handler starts.
 type onceRig struct {
 	*rig
 	begins atomic.Int64
@@ -56,7 +56,7 @@ func (r *onceRig) enqueue() job.ID {
 
 func untilCanceled(ctx context.Context) error { return meanwhile.Sleep(ctx, 100*time.Hour) }
 
-// TestAtMostOnce begins the job once, whatever happens then.
+// TestAtMostOnce: the handler starts once, whatever happens then.
 func TestAtMostOnce(t *testing.T) {
 	fails := jobtest.Fault{Before: errors.New("not now")}
 	tests := []struct {
@@ -162,17 +162,17 @@ func TestAtMostOnce(t *testing.T) {
 				seconds(600)
 				r.stopWorker()
 				if n := r.begins.Load(); n != 1 {
-					t.Errorf("the handler began %d times, want once", n)
+					t.Errorf("the handler started %d times, want once", n)
 				}
 				if j := r.wantState(id, job.Discarded); !strings.Contains(j.LastError(), test.error) {
-					t.Errorf("its last failure is %q, want one with %q in it", j.LastError(), test.error)
+					t.Errorf("the last failure is %q, want one with %q in it", j.LastError(), test.error)
 				}
 			})
 		})
 	}
 }
 
-// TestAtMostOnceAndARetryByHand: who retries a job by hand has looked whether it may run again.
+// TestAtMostOnceAndARetryByHand: a retry by hand runs the job again, since somebody has decided that it may.
 func TestAtMostOnceAndARetryByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newOnceRig(t, func(context.Context) error { return errFlaky })
@@ -182,7 +182,7 @@ func TestAtMostOnceAndARetryByHand(t *testing.T) {
 			seconds(1)
 			r.wantState(id, job.Discarded)
 			if got := r.begins.Load(); got != n {
-				t.Errorf("the handler began %d times, want %d", got, n)
+				t.Errorf("the handler started %d times, want %d", got, n)
 			}
 			if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActionRetry); err != nil {
 				t.Fatal(err)
@@ -209,7 +209,7 @@ func TestAtMostOnceHasOneAttempt(t *testing.T) {
 	job.Define[note]("charge", job.MaxAttempts(5), job.AtMostOnce())
 }
 
-// TestReleasesAreBounded has a job that takes longer than each of its workers lives.
+// TestReleasesAreBounded: a job takes longer than each of its workers lives.
 func TestReleasesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begins atomic.Int64
@@ -231,25 +231,25 @@ func TestReleasesAreBounded(t *testing.T) {
 				want = job.Discarded
 			}
 			if used := min(max(n-20, 0), 3); j.State != want || j.Used() != used || j.Released != min(n, 20) {
-				t.Fatalf("after %d releases it is %s, with %d attempts used and %d released; want %s, %d, %d", n, j.State, j.Used(), j.Released, want, used, min(n, 20))
+				t.Fatalf("after %d releases the job is %s, with %d attempts used and %d releases; want %s, %d, %d", n, j.State, j.Used(), j.Released, want, used, min(n, 20))
 			}
 		}
 		if n := begins.Load(); n != 23 {
-			t.Errorf("it began %d times, want 20 that do not count and 3 that do", n)
+			t.Errorf("the job was started %d times, want 20 that do not count and 3 that do", n)
 		}
 		if text := r.find(id).LastError(); !strings.Contains(text, "its worker stopped, as before: after 20 times each counts as an attempt") {
-			t.Errorf("its last failure is %q", text)
+			t.Errorf("the last failure is %q", text)
 		}
 		if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActionRetry); err != nil {
 			t.Fatal(err)
 		}
 		if j := r.find(id); j.Released != 0 || j.Used() != 0 {
-			t.Errorf("retried by hand it has %d releases and %d attempts used, want none", j.Released, j.Used())
+			t.Errorf("after a retry by hand: %d releases and %d attempts used, want none", j.Released, j.Used())
 		}
 	})
 }
 
-// TestReleasesAreNotForgotten: what a job tells while it runs is written with them.
+// TestReleasesAreNotForgotten: the number of releases is written together with the progress of a running job.
 func TestReleasesAreNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)

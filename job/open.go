@@ -16,7 +16,7 @@ var (
 	openers   = map[string]func(ctx context.Context, url string) (Store, error){}
 )
 
-// Register makes a kind of store known to [Open] by the scheme of its URL. Stores do so when they are imported.
+// Register registers a kind of store for [Open], by the scheme of its URL. The packages of stores call it when they are imported.
 func Register(scheme string, open func(ctx context.Context, url string) (Store, error)) {
 	openersMu.Lock()
 	defer openersMu.Unlock()

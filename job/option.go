@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A DefineOption applies to all jobs of a kind: [Define] and [HandleRaw] take them.
+// A DefineOption applies to all jobs of a kind: [Define] and [HandleRaw] accept them.
 type DefineOption interface{ define(*definition) }
 
-// An EnqueueOption changes one job: [New], [Kind.New], [Kind.Enqueue] and [Kind.EnqueueAll] take them.
+// An EnqueueOption changes one job: [New], [Kind.New], [Kind.Enqueue] and [Kind.EnqueueAll] accept them.
 type EnqueueOption interface{ enqueue(*insertion) }
 
 // An Option may be given to a kind, as the default of its jobs, and to a single job.
@@ -17,7 +17,7 @@ type Option interface {
 	EnqueueOption
 }
 
-// A definition is what is known of a kind.
+// A definition is the options of a kind.
 type definition struct {
 	defaults []EnqueueOption
 	timeout  time.Duration
@@ -28,12 +28,12 @@ type definition struct {
 // An insertion is a job while options are applied to it.
 type insertion struct {
 	*Job
-	unique    func(*Job) (string, error) // makes the key, without the kind; nil for none
+	unique    func(*Job) (string, error) // returns the key, without the kind; nil for none
 	while     bool                       // UniqueWhile was given
 	notUnique bool
 	debounced time.Duration // Debounce was given
 	attempts  bool          // MaxAttempts was given
-	once      bool          // AtMostOnce was
+	once      bool          // AtMostOnce was given
 	err       error         // of an option
 }
 
@@ -60,19 +60,18 @@ func Priority(p int) Option {
 	return both(func(in *insertion) { in.Job.Priority = p })
 }
 
-// MaxAttempts bounds how often a job is run until it succeeds. The default is 20, which takes about a day with the default
-// backoff. An attempt is counted when a worker claims the job, so that a job which kills its process is bounded as well. Snoozes
-// do not count, nor do the first 20 times that its worker stops before the job has ended: even with MaxAttempts(1) a job may be
-// begun more than once, see [AtMostOnce].
+// MaxAttempts bounds how often a job is run until it succeeds. The default is 20, which takes about a day with the default backoff. An attempt is
+// counted when a worker claims the job, so that a job which kills its process is bounded as well. Snoozes do not count, nor do the first 20 times
+// that its worker stops before the job has ended: even with MaxAttempts(1) a job may be started more than once, see [AtMostOnce].
 func MaxAttempts(n int) Option {
 	return both(func(in *insertion) { in.Job.MaxAttempts, in.attempts = n, true })
 }
 
-// AtMostOnce is for a kind whose handler must never begin twice for one job: a job that has been begun and has not completed is discarded, whether
-// its handler failed, its worker stopped, or its process died. The worker's handler of the kind decides this, also for jobs that were enqueued
-// without the option. [Snooze] and [Throttled] fail such a job. It begins again only if somebody retries it by hand, see [ActionRetry], or if the
-// database loses what it has acknowledged, such as one that is restored from a backup. A job may also be discarded without having been begun, if
-// before that its process dies, or its claim is answered too late.
+// AtMostOnce is for a kind whose handler must never start twice for one job: a job that was started and has not completed is discarded, whether its
+// handler failed, its worker stopped, or its process died. The worker's handler of the kind decides this, also for jobs that were enqueued without
+// the option. [Snooze] and [Throttled] fail such a job. It starts again only if somebody retries it by hand, see [ActionRetry], or if the database
+// loses what it has acknowledged, such as one that is restored from a backup. A job may also be discarded without having been started, if its
+// process dies before that, or its claim is answered too late.
 func AtMostOnce() DefineOption {
 	return defineOnly(func(def *definition) {
 		def.once = true
@@ -104,26 +103,25 @@ func UniqueFor(d time.Duration) Option {
 	return both(func(in *insertion) { in.Job.UniqueFor = d })
 }
 
-// UniqueWhile sets the states in which another job with the key keeps this one out. The default is queued and running, and what UniqueFor
-// adds. With UniqueWhile(Queued) a running job keeps none out: so what has changed since it began is done by one more job, and no more.
-// Finished states count as long as UniqueFor holds the key. The states are checked when the job is enqueued: the other job continues
+// UniqueWhile sets the states in which another job with the key keeps this one out. The default is queued and running, and what UniqueFor adds.
+// With UniqueWhile(Queued) a running job keeps none out, so that one more job, and only one, handles what has changed since the running one
+// started. Finished states count as long as UniqueFor holds the key. The states are checked when the job is enqueued: the other job continues
 // without its key, and may be queued again beside this one, if it fails.
 func UniqueWhile(states ...State) Option {
 	return both(func(in *insertion) { in.Job.UniqueWhile, in.while = states, true })
 }
 
-// Replace makes a job whose unique key is held by a queued job replace the args of that job and the time at which it is due. The
-// queued job keeps its ID, its attempts and everything else; the result says that nothing was enqueued. A job that runs, or has
-// finished, is left alone.
+// Replace makes a job whose unique key is held by a queued job replace the args of that job and the time at which it is due. The queued job keeps
+// its ID, its attempts and everything else; the result reports a duplicate. A job that is running, or has finished, is left alone.
 func Replace() Option {
 	return both(func(in *insertion) { in.Job.Replace = true })
 }
 
-// Debounce merges many jobs that come soon after each other into one, which runs when no other has come for d: a queued job of its kind
-// with the key gets the args of this one, and is due d from now, but no later than within after its own creation; the result says that
-// nothing was enqueued. A job that waits for its next attempt is due no earlier than that. A running job is left alone, and one more is
-// enqueued, so that the last args are never lost. Debounce combines Unique, [UniqueWhile] with Queued, [Replace] and [In]; none of these may
-// be given beside it, nor At. within must be at least d.
+// Debounce merges many jobs that come soon after each other into one, which runs when no other has come for d: a queued job of its kind with the
+// key gets the args of this one, and is due d from now, but no later than within after its own creation; the result reports a duplicate. A job that
+// waits for its next attempt is due no earlier than that. A running job is left alone, and one more is enqueued, so that the last args are never
+// lost. Debounce combines Unique, [UniqueWhile] with Queued, [Replace] and [In]; none of these may be given beside it, nor At. within must be at
+// least d.
 func Debounce(key string, d, within time.Duration) EnqueueOption {
 	return enqueueOnly(func(in *insertion) {
 		Unique(key).enqueue(in)
@@ -142,12 +140,12 @@ func NotUnique() EnqueueOption {
 	return enqueueOnly(func(in *insertion) { in.notUnique = true })
 }
 
-// In makes a job due after d, by the clock of the store. The default is at once.
+// In makes a job due after d, by the clock of the store. By default, a job is due immediately.
 func In(d time.Duration) EnqueueOption {
 	return enqueueOnly(func(in *insertion) { in.RunAt, in.Delay = time.Time{}, max(d, 0) })
 }
 
-// At makes a job due at t. With a time in the past it is due at once, ahead of jobs that became due later.
+// At makes a job due at t. With a time in the past it is due immediately, ahead of jobs that became due later.
 func At(t time.Time) EnqueueOption {
 	return enqueueOnly(func(in *insertion) { in.RunAt, in.Delay = t, 0 })
 }
@@ -171,8 +169,8 @@ func (d timeout) enqueue(in *insertion) {
 	}
 }
 
-// Backoff sets how long to wait after a failed attempt, counted from 1, before the next. The default is [DefaultBackoff].
-// An error with a delay of its own, see [retry.After], is used instead.
+// Backoff sets how long to wait after a failed attempt, counted from 1, before the next. The default is [DefaultBackoff]. If the error has its own
+// delay, see [retry.After], that is used instead.
 func Backoff(f func(attempt int, err error) time.Duration) DefineOption {
 	return defineOnly(func(def *definition) { def.backoff = f })
 }

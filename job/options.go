@@ -10,9 +10,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 )
 
-// encodedOptions is how Options are kept. Nothing in it but Meta has a string that belongs to a name, see [Filter.MetaTexts]. Cost is the first
-// and LimitKey the last: the store on PostgreSQL reads them there. They are written, and mostly read, without
-// encoding/json, as that is done for every job that has any.
+// encodedOptions is the form in which Options are stored. Nothing in it but Meta has a string as the value of a name, see [Filter.MetaTexts]. Cost
+// is the first field and LimitKey the last: the store on PostgreSQL reads them there. Options are written, and mostly read, without encoding/json,
+// since that is done for every job that has any.
 type encodedOptions struct {
 	Cost     int               `json:"cost,omitempty"`
 	Timeout  time.Duration     `json:"timeout,omitempty"`
@@ -87,7 +87,7 @@ func (j *Job) DecodeOptions(text []byte) error {
 	return nil
 }
 
-// scan reads what EncodeOptions writes of plain texts, and reports whether it was that: all else is for encoding/json.
+// scan reads options as EncodeOptions writes them if all texts are plain. It reports false for all others, which encoding/json must read.
 func (o *encodedOptions) scan(text []byte) bool {
 	s := jsonscan.New(text)
 	if !s.Take('{') {

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// writtenOptions is how encoding/json writes and reads options.
+// writtenOptions are the options as encoding/json writes and reads them.
 type writtenOptions struct {
 	Cost     int               `json:"cost,omitempty"`
 	Timeout  time.Duration     `json:"timeout,omitempty"`
@@ -28,7 +28,7 @@ func (w writtenOptions) options() job.Options {
 	return o
 }
 
-// TestEncodedOptions: they are what encoding/json would write, and are read as they were.
+// TestEncodedOptions: the encoding equals that of encoding/json, and decodes to the same options.
 func TestEncodedOptions(t *testing.T) {
 	texts := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~]{0,20}`), rapid.Just("<a href=\"x\">\\ \x7f\u2028\U0001f600"))
 	rapid.Check(t, func(t *rapid.T) {
@@ -61,7 +61,7 @@ func TestEncodedOptions(t *testing.T) {
 	})
 }
 
-// FuzzDecodeOptions compares what is read of any text with what encoding/json reads.
+// FuzzDecodeOptions compares the options decoded from any text with those that encoding/json decodes.
 func FuzzDecodeOptions(f *testing.F) {
 	for _, text := range []string{
 		`{"cost":3,"timeout":-1,"meta":{"jid":"a","b":"\u003c"},"limit_key":["k"]}`, `{"cost":1.5}`, `{"limit_key":[]}`, `{"meta":{}}`,
@@ -78,12 +78,12 @@ func FuzzDecodeOptions(f *testing.F) {
 		var got job.Job
 		err := got.DecodeOptions([]byte(text))
 		if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got.Options, want.options()) {
-			t.Errorf("%q is read as %#v, %v, want %#v, %v", text, got.Options, err, want.options(), wantErr)
+			t.Errorf("%q was decoded as %#v, %v, want %#v, %v", text, got.Options, err, want.options(), wantErr)
 		}
 	})
 }
 
-// BenchmarkOptions is what is written and read of the options of a job with one entry of Meta.
+// BenchmarkOptions encodes and decodes the options of a job with one entry of Meta.
 func BenchmarkOptions(b *testing.B) {
 	b.ReportAllocs()
 	j := job.Job{Options: job.Options{Meta: map[string]string{job.MetaID: strings.Repeat("a", 24)}}}

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// Causes for which a worker cancels the context of a job, see context.Cause.
+// The causes with which a worker cancels the context of a job, see context.Cause.
 var (
 	ErrLeaseLost = errors.New("the lease of the job was lost: another worker may be running it")
 	ErrCanceled  = errors.New("the job was canceled")
@@ -29,9 +29,8 @@ func (handlerGoexit) Unwrap() error { return meanwhile.ErrGoexit }
 
 type cancelError struct{ err error }
 
-// Cancel is returned by a handler to stop the job permanently: its state becomes Canceled, with err as the failure. A nil err
-// is allowed. Cancel is recognized through wrapping. A panic with it is a failure like any other, as with Snooze and
-// Throttled.
+// Cancel is returned by a handler to stop the job permanently: its state becomes Canceled, with err as the failure. A nil err is allowed. Cancel is
+// recognized through wrapping. A panic with it, or with Snooze or Throttled, is a failure like any other.
 func Cancel(err error) error { return &cancelError{err} }
 
 func (e *cancelError) Error() string {
@@ -48,19 +47,19 @@ type snoozeError struct {
 	throttled error // by Throttled; nil for Snooze
 }
 
-// Snooze is returned by a handler to run the job again after d. It uses no attempt. If d is zero or less, the job runs
-// again at once. A job of a kind that is [AtMostOnce] fails.
+// Snooze is returned by a handler to run the job again after d. It uses no attempt. If d is zero or less, the job runs again immediately. A job of
+// a kind that is [AtMostOnce] fails.
 func Snooze(d time.Duration) error { return &snoozeError{delay: max(d, 0)} }
 
 // errThrottled stands for an error that was not given to Throttled.
 var errThrottled = errors.New("throttled")
 
-// Throttled is returned by a handler when the upstream reports too many requests, as an API does with status 429: the job runs again after
-// d, without using an attempt, and until then no other job of its queue with its limit key starts, see [LimitKey]; if it has no key, no
-// other job of its queue at all. Running jobs continue. The throttle applies to every claim, of every worker, that begins after the
-// outcome has been written, by the store's clock; the longest of several counts. [Store.Pause] with false ends it early. If d is zero or
-// less, nothing is held back. A job of a kind that is [AtMostOnce] fails, and a job that is canceled meanwhile ends; others are held back
-// all the same. err is the error of the upstream, and may be nil. Throttled is recognized through wrapping.
+// Throttled is returned by a handler when the upstream reports too many requests, as an API does with status 429: the job runs again after d,
+// without using an attempt, and until then no other job of its queue with its limit key starts, see [LimitKey]; if it has no key, no other job of
+// its queue at all. Running jobs continue. The throttle applies to every claim, of every worker, that starts after the outcome has been written, by
+// the store's clock; the longest of several counts. [Store.Pause] with false ends it early. If d is zero or less, nothing is held back. A job of a
+// kind that is [AtMostOnce] fails, and a job whose cancellation was requested is canceled; both hold back other jobs nevertheless. err is the error
+// of the upstream, and may be nil. Throttled is recognized through wrapping.
 func Throttled(err error, d time.Duration) error {
 	return &snoozeError{delay: max(d, 0), throttled: either(err, errThrottled)}
 }
@@ -74,7 +73,7 @@ func (e *snoozeError) Error() string {
 
 func (e *snoozeError) Unwrap() error { return e.throttled }
 
-// name is the function that made it.
+// name returns the function that created the error.
 func (e *snoozeError) name() string {
 	if e.throttled != nil {
 		return "Throttled"

@@ -11,13 +11,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A broken error panics when it is asked for its text, as a nil pointer in an error does.
+// A broken error panics in its Error method, as a nil pointer in an error does.
 type broken struct{ text string }
 
 func (b *broken) Error() string { return b.text }
 
-// TestWhatPanicsAfterTheHandler has code of the program panic that is called to decide what becomes of the job: then the
-// job must be settled all the same, and the worker must end.
+// TestWhatPanicsAfterTheHandler: code of the program that is called to decide the outcome panics. The job must be settled nevertheless, and the
+// worker must stop.
 func TestWhatPanicsAfterTheHandler(t *testing.T) {
 	var none *broken
 	tests := []struct {

@@ -12,8 +12,8 @@ const (
 	prunedOnce = 1000 // jobs
 )
 
-// pruneLoop deletes finished jobs whose retention is over: a thousand at once, with as long a pause after each as it took, so
-// that it takes at most half of a connection. Every worker does; what one deletes another does not find.
+// pruneLoop deletes finished jobs whose retention is over, a thousand per call. After each call it pauses for as long as the call took, so that it
+// uses at most half of a connection. Every worker does this; jobs that one has deleted are not found by the others.
 func (r *run) pruneLoop(ctx context.Context) error {
 	retention := map[State]time.Duration{}
 	for state, d := range r.config.Retention {
@@ -33,7 +33,7 @@ func (r *run) pruneLoop(ctx context.Context) error {
 			}
 			r.reportRepairs(pruned.Repaired)
 			if err != nil || pruned.Deleted < prunedOnce {
-				break // what failed is tried again in a minute; trouble with the store is reported by the claim loop
+				break // a failed call is repeated within a minute; errors of the store are reported by the claim loop
 			}
 			if err := meanwhile.Sleep(ctx, time.Since(begun)); err != nil {
 				return err
@@ -48,7 +48,7 @@ func (r *run) callPrune(ctx context.Context, retention map[State]time.Duration) 
 	return r.store.Prune(call, retention, prunedOnce)
 }
 
-// repairsLogged bounds how many repairs of a call are logged one by one. All are observed.
+// repairsLogged bounds how many repairs of a call are logged one by one. All are passed to the observer.
 const repairsLogged = 100
 
 func (r *run) reportRepairs(repaired []LaneRepair) {

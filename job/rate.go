@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Rate bounds how fast jobs start, or use units: N in each Per, evenly spaced. After a pause, up to Burst may start at once; zero means one. A
-// late start is made up for: the next may come earlier, by up to 50 ms or half of Per/N. The zero value bounds nothing.
+// A Rate is a rate limit: it bounds how fast jobs start, or use units, to N in each Per, evenly spaced. After a pause, up to Burst may start at
+// once; zero means one. A late start is made up for: the next may come earlier, by up to 50 ms or half of Per/N. The zero value bounds nothing.
 type Rate struct {
 	N     int           `json:"n,omitempty"`
 	Per   time.Duration `json:"per,omitempty"` // in JSON in ns
@@ -65,11 +65,11 @@ func (r Rate) text(unit string) string {
 	return text
 }
 
-// What a store keeps of a rate is one time: when as many as Burst may start at once again. It moves by Per/N for each that starts.
-// Times are those of the store, in whole microseconds.
+// For a rate, a store keeps one time: when as many as Burst may start at once again. Each start moves it by Per/N. Times are those of the store, in
+// whole microseconds.
 
-// lateStart bounds by how much a start that comes late lets the next come early. Without it, what workers need to wake up and claim
-// would be lost of each interval.
+// lateStart bounds how much earlier the next start may come after a late one. Without it, the time that workers need to wake up and claim would be
+// lost from each interval.
 const lateStart = 50 * time.Millisecond
 
 // Left returns how many may start at now.
@@ -102,7 +102,7 @@ func (r Rate) Take(full, now time.Time, n int) time.Time {
 }
 
 // Charge returns the time to keep when n units are used at now. They may be more than Left: what is missing is a debt, of ten years at most. A
-// negative n gives units back.
+// negative n returns units.
 func (r Rate) Charge(full, now time.Time, n int) time.Time {
 	switch {
 	case r.N == 0 || n == 0 || n < 0 && !full.After(now):
@@ -128,7 +128,7 @@ func (r Rate) Next(full, now time.Time) time.Time {
 	return full.Add(-r.span(max(r.Burst, 1) - 1))
 }
 
-// span is the time that n take, rounded up, so that no more start than the rate says; ten years at most.
+// span returns the time that n take, rounded up, so that no more start than the rate allows; ten years at most.
 func (r Rate) span(n int) time.Duration {
 	high, low := bits.Mul64(uint64(n), uint64(r.Per/time.Microsecond))
 	low, carry := bits.Add64(low, uint64(r.N-1), 0)

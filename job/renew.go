@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// beat is how often the worker looks for what the store has to tell: jobs to cancel, leases that ran out.
+// beat returns how often the worker renews its lease, and asks the store for jobs to cancel and for expired leases.
 func (r *run) beat() time.Duration { return min(time.Second, r.config.Lease/6) }
 
-// renewLoop renews the lease at each beat, asks which jobs to cancel and what else the worker is told from outside, tells of the
-// worker, and writes the progress and the records of running jobs. After a third of a lease it asks about each job whether it is held.
+// renewLoop calls Renew at each beat: it renews the lease, receives the jobs to cancel and the commands, and reports on the worker. It also writes
+// the progress and the records of running jobs. After a third of a lease it asks about each job whether it is still held.
 func (r *run) renewLoop(ctx context.Context) error {
 	ticker := time.NewTicker(r.beat())
 	defer ticker.Stop()
@@ -57,7 +57,7 @@ func (r *run) holdings() []*execution {
 	return all
 }
 
-// dueForCheck returns the jobs that run, and that the store has not said to be held for a third of a lease.
+// dueForCheck returns the running jobs that the store has not confirmed as held for a third of a lease.
 func (r *run) dueForCheck(now time.Time) []*execution {
 	var due []*execution
 	for _, e := range r.holdings() {
@@ -70,7 +70,7 @@ func (r *run) dueForCheck(now time.Time) []*execution {
 	return due
 }
 
-// renew reports whether there is more to tell at once: to somebody who has begun to watch a job, or has left a command.
+// renew calls Renew once. It reports whether to call it again immediately, for somebody who has started to watch a job, or has sent a command.
 func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again bool, err error) {
 	r.mu.Lock()
 	session, dropped := r.hold.session, slices.Clone(r.hold.dropped)
@@ -116,9 +116,9 @@ func (r *run) holding(id ID) *execution {
 	return r.inFlight[id]
 }
 
-// lose cancels those of the attempts that the store was asked about and says are not held any more, and takes them out of asked.
-// One that has ended is on its way to the store, which may be why; the next attempt of its job, which may run here by now, is
-// not meant. Nor is one whose handler has completed the job by itself: it may go on, there is no lease to lose.
+// lose cancels the attempts in asked that the store reports as no longer held, and removes them from asked. The next attempt of a job, which may
+// run here by now, is not among them. An attempt that has ended is not affected: its outcome is on the way to the store, which may be why it is not
+// held. Nor is one whose handler has completed the job by itself: it may continue, since there is no lease to lose.
 func lose(asked map[ID]*execution, ids []ID) {
 	for _, id := range ids {
 		if e := asked[id]; e != nil && !e.completedItself() {
@@ -134,7 +134,7 @@ func (e *execution) completedItself() bool {
 	return e.completed
 }
 
-// writeInterim writes the progress and the records of jobs that run. What fails is written at the next beat, or at the end.
+// writeInterim writes the progress and the records of running jobs. If that fails, they are written at the next beat, or at the end of the attempt.
 func (r *run) writeInterim(ctx context.Context) {
 	var jobs []*Job
 	dirty := map[ID]*execution{}
@@ -153,7 +153,7 @@ func (r *run) writeInterim(ctx context.Context) {
 	if len(jobs) == 0 {
 		return
 	}
-	call, cancel := context.WithTimeout(ctx, max(r.config.Lease/3, r.beat())) // the leases must be renewed
+	call, cancel := context.WithTimeout(ctx, max(r.config.Lease/3, r.beat())) // the lease must be renewed in time
 	defer cancel()
 	lost, err := r.store.Settle(call, session, Outcomes(jobs...)...)
 	if err != nil {
@@ -167,8 +167,8 @@ func (r *run) writeInterim(ctx context.Context) {
 	lose(dirty, lost)
 }
 
-// interim returns a running job with what is new of it, or nil. One that a transaction of its handler has settled is locked until
-// that ends.
+// interim returns a running job with its new progress and records, or nil if there are none. A job that a transaction of its handler has settled is
+// left out: its row is locked until the transaction ends.
 func (e *execution) interim() *Job {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -181,14 +181,14 @@ func (e *execution) interim() *Job {
 	return j
 }
 
-// snapshot copies the job with what is new of it, without what its handler may be setting. e.mu is held.
+// snapshot copies the job with its current progress and records, without the fields that its handler may be setting. e.mu is held.
 func (e *execution) snapshot() *Job {
 	j := &Job{ID: e.job.ID, Kind: e.job.Kind, Queue: e.job.Queue, Priority: e.job.Priority, Attempt: e.job.Attempt, Uncounted: e.job.Uncounted, MaxAttempts: e.job.MaxAttempts, Worker: e.job.Worker}
 	j.Detail = e.gathered()
 	return j
 }
 
-// gathered copies what the job has gathered so far. e.mu is held.
+// gathered copies the details that the job has accumulated so far. e.mu is held.
 func (e *execution) gathered() Detail {
 	d := Detail{Failures: slices.Clone(e.job.Failures), Records: slices.Clone(e.records), Released: e.job.Released}
 	if e.progress != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A run is a worker at work: what it holds, and the loops that act on it.
+// A run is one call of Worker.Run: the jobs that it holds, and the loops that process them.
 //
 //	claim loop ── start ──> attempt (a task each) ── finish ──> settle loop
 //	    ^                                                           │
-//	    └──────────────── room: slots and unsettled jobs ───────────┘
+//	    └───────────── capacity: slots and unsettled jobs ──────────┘
 //
-// A job is in held from its claim until it is settled or lost.
+// A job is in inFlight from its claim until it is settled or lost.
 type run struct {
 	*Worker
 	started  time.Time
-	ctx      context.Context // of the loops: it outlives the order to stop
+	ctx      context.Context // of the loops; stopping the worker does not cancel it
 	jobs     context.Context // the scope of the attempts
-	halt     func()          // tells the worker to stop
-	quiet    atomic.Bool     // told to claim no more, and to stay
+	halt     func()          // stops the worker
+	quiet    atomic.Bool     // by CommandQuiet: it claims no jobs, but does not stop
 	lookout  lookout
 	clock    *storeClock
 	counters counters
@@ -34,10 +34,10 @@ type run struct {
 
 	failures failureLog
 
-	unsettled int // calls in a row of the settle loop of which only a part was written
+	unsettled int // calls in a row of the settle loop that wrote only a part of their outcomes
 
 	notice        chan struct{} // capacity 1: jobs may have become due
-	capacityFreed chan struct{} // capacity 1: there may be room again
+	capacityFreed chan struct{} // capacity 1: there may be capacity for jobs again
 	done          chan struct{} // capacity 1: there are jobs to settle
 
 	leaving chan struct{} // closed when there is nothing left to renew
@@ -45,17 +45,17 @@ type run struct {
 	mu          sync.Mutex
 	hold        hold
 	inFlight    map[ID]*execution
-	idle        []*slot        // the one that was busy last comes last
-	leastIdle   int            // of them, since they were trimmed
-	slots       int            // ever started
-	closing     bool           // a slot that gets idle ends
+	idle        []*slot        // the most recently busy one is the last
+	leastIdle   int            // the fewest idle slots since the last trim
+	slots       int            // started so far
+	closing     bool           // a slot that becomes idle ends
 	running     int            // attempts that have not ended
 	inQueue     map[string]int // the same by queue
 	finished    []*execution   // to settle
 	settling    int            // taken from finished, not yet settled
-	hasCapacity bool           // it is to be told when there may be room again
-	full        bool           // the claim loop waits for room
-	draining    bool           // told to stop: it claims no more
+	hasCapacity bool           // capacityFreed must be signaled when there may be capacity again
+	full        bool           // the claim loop waits for capacity
+	draining    bool           // the worker is stopping: it claims no more
 	stopping    bool
 	stopped     time.Time // when all attempts had ended
 }
@@ -78,7 +78,7 @@ func newRun(w *Worker) *run {
 	}
 }
 
-// signal tells the other end of a channel of capacity 1 to look.
+// signal wakes the receiver of a channel of capacity 1.
 func signal(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
@@ -122,7 +122,7 @@ func (r *run) work(stop, ctx context.Context) error {
 	return err
 }
 
-// claimUntil claims and starts jobs until stop is canceled, with what else only goes on so long.
+// claimUntil claims and starts jobs until stop is canceled. It also runs the other loops that stop together with claiming.
 func (r *run) claimUntil(stop context.Context) error {
 	return meanwhile.Run(r.ctx, func(ctx context.Context) error {
 		loops := meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -175,8 +175,8 @@ func (r *run) cancelAll(cause error) {
 	}
 }
 
-// endRenewing lets a call end that is under way: of one that is canceled, a store may hear after the worker has left, and
-// list it again.
+// endRenewing lets a renewal that is under way finish. If it were canceled, it could still reach the store after the worker has left, and list the
+// worker again.
 func (r *run) endRenewing(ctx context.Context, renewing *meanwhile.Task[struct{}]) error {
 	close(r.leaving)
 	patience := time.AfterFunc(lastCall, func() { renewing.Cancel(ErrStopping) })
@@ -185,7 +185,7 @@ func (r *run) endRenewing(ctx context.Context, renewing *meanwhile.Task[struct{}
 	return err
 }
 
-// leave tells what has not been told, and takes the worker off the list. Its name would vanish by itself, later.
+// leave reports the remaining stats, and removes the worker from the list, from which it would disappear by itself later.
 func (r *run) leave() {
 	ctx, cancel := context.WithTimeout(r.ctx, lastCall)
 	defer cancel()
@@ -196,7 +196,7 @@ func (r *run) leave() {
 	_ = r.store.Leave(ctx, r.config.Name, r.session())
 }
 
-// info is what the worker says of itself.
+// info returns what the worker reports about itself.
 func (r *run) info() WorkerInfo {
 	host, _ := os.Hostname()
 	load := r.load.Load()

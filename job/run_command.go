@@ -13,7 +13,7 @@ import (
 
 var errTaskCanceled = errors.New("somebody canceled this task of the job")
 
-// handleCommands does what the worker was told from outside.
+// handleCommands executes the commands that were sent to the worker.
 func (r *run) handleCommands(ctx context.Context, commands []Command) {
 	var tasks []Command
 	for _, o := range commands {
@@ -39,7 +39,7 @@ func (r *run) handleCommands(ctx context.Context, commands []Command) {
 	}
 }
 
-// cancelTasks cancels tasks of jobs that run here, with one look for all.
+// cancelTasks cancels tasks of jobs that run here, with one snapshot of the tree for all.
 func (r *run) cancelTasks(commands []Command) {
 	var jobs []*Job
 	for _, o := range commands {
@@ -63,8 +63,9 @@ func (r *run) cancelTasks(commands []Command) {
 	}
 }
 
-// tickNow has a cron of this worker tick out of turn. The store may take long, and the leases must be renewed meanwhile. The tick counts as one of the end
-// of its second: it counts also if the cron has ticked in turn, or was resumed, in the same second, and not if it has ticked out of turn.
+// tickNow makes a cron of this worker tick out of turn. It does so in a task: the store may take long, and the leases must be renewed in the
+// meantime. The tick is stored with the end of its second as its time. So it counts even if the cron has ticked in turn, or was resumed, in the
+// same second, but not if it has ticked out of turn.
 func (r *run) tickNow(ctx context.Context, name string) {
 	for _, c := range r.load.Load().crons {
 		if c.Name != name {

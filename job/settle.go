@@ -10,16 +10,15 @@ import (
 )
 
 const (
-	mostSettled   = 1000            // at once
-	lastCall      = 2 * time.Second // for what is said to the store at the very end
-	triesTogether = 3               // of a batch, before its jobs are written one by one
+	mostSettled   = 1000            // outcomes per call
+	lastCall      = 2 * time.Second // for the last calls to the store when the worker stops
+	triesTogether = 3               // attempts to write a batch, before its jobs are written one by one
 )
 
-// callTimeout bounds each call to the store: one that takes longer than a lease is of no use.
+// callTimeout returns the timeout of each call to the store: a call that takes longer than a lease is of no use.
 func (r *run) callTimeout() time.Duration { return max(r.config.Lease, time.Second) }
 
-// settleLoop writes what became of jobs, as many at once as have ended meanwhile, until the worker has stopped and all is
-// written.
+// settleLoop writes the outcomes of jobs, in batches of those that have ended in the meantime, until the worker has stopped and all are written.
 func (r *run) settleLoop(ctx context.Context) error {
 	for {
 		batch, over := r.nextBatch()
@@ -53,7 +52,7 @@ func (r *run) settleLoop(ctx context.Context) error {
 	}
 }
 
-// nextBatch takes executions that have ended; over says that none will come any more.
+// nextBatch takes executions that have ended; over reports that no more will come.
 func (r *run) nextBatch() (batch []*execution, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,9 +73,9 @@ func (r *run) nextBatch() (batch []*execution, over bool) {
 	return batch, r.stopping && r.running == 0
 }
 
-// settle writes a batch, again and again until the store has taken it. When the store answers but does not take it, one of
-// the jobs may be the reason: then each is written by itself, and what is refused is returned, to be tried again later. An
-// error is one that will not pass.
+// settle writes a batch, and retries until the store has accepted it. If the store answers but does not accept it, one of the jobs may be the
+// reason: then each is written by itself, and those that the store refuses are returned, to be tried again later. It returns only errors that are
+// fatal, or the cause of ctx.
 func (r *run) settle(ctx context.Context, batch []*execution) (refused []*execution, err error) {
 	failures := 0
 	for {
@@ -115,7 +114,7 @@ func (r *run) settle(ctx context.Context, batch []*execution) (refused []*execut
 	}
 }
 
-// settleEach writes one job after the other, and returns those that the store refused.
+// settleEach writes one job after the other, and returns those that the store has refused.
 func (r *run) settleEach(ctx context.Context, batch []*execution) (refused []*execution, err error) {
 	for _, e := range r.stillOurs(batch) {
 		one := []*execution{e}
@@ -134,8 +133,8 @@ func (r *run) settleEach(ctx context.Context, batch []*execution) (refused []*ex
 	return refused, nil
 }
 
-// settledInPart is for a store that is made of several, one of which has failed: what the others have taken is settled, and what is left is
-// tried again later, with what has ended meanwhile, for as long as a lease.
+// settledInPart handles the error of joined stores, one of which has failed: outcomes that the others have written are settled, and the rest is
+// tried again later, with newer outcomes, for as long as a lease.
 func (r *run) settledInPart(ctx context.Context, batch []*execution, lost []ID, part *unsettledError) (refused []*execution, err error) {
 	r.unsettled++
 	r.storeFailed("settle jobs", r.unsettled, part)
@@ -155,14 +154,14 @@ func (r *run) settledInPart(ctx context.Context, batch []*execution, lost []ID, 
 	return refused, meanwhile.Sleep(ctx, storeBackoff(1))
 }
 
-// late reports whether the worker should have ended by now: only outcomes that the store does not take hold it up.
+// late reports whether the worker should have ended by now: only outcomes that the store does not accept delay it.
 func (r *run) late() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stopping && time.Since(r.stopped) > lastCall
 }
 
-// giveUp forgets a job whose outcome the store has not taken for as long as a lease, or at the end: it is run again.
+// giveUp gives up a job whose outcome the store has not accepted for as long as a lease, or by the end of the worker: it is run again.
 func (r *run) giveUp(e *execution, err error) {
 	r.dropLease(e)
 	r.config.Logger.Error("job: the outcome could not be written: the job will be run again", "job.id", e.job.ID, "job.kind", e.job.Kind, "job.queue", e.job.Queue, "job.attempt", e.job.Attempt, "error", err)
@@ -175,7 +174,7 @@ func (r *run) pings(ctx context.Context) bool {
 	return r.store.Ping(call) == nil
 }
 
-// stillOurs leaves out the jobs whose lease was lost while the store did not answer, and tells of them.
+// stillOurs leaves out the jobs whose lease was lost while the store did not answer, and reports them.
 func (r *run) stillOurs(batch []*execution) []*execution {
 	ours := make([]*execution, 0, len(batch))
 	for _, e := range batch {
@@ -205,7 +204,7 @@ func (r *run) callSettle(ctx context.Context, batch []*execution) ([]ID, error) 
 	return r.store.Settle(call, batch[0].session, outcomes...)
 }
 
-// settled tells what became of each job.
+// settled reports the outcome of each job.
 func (r *run) settled(batch []*execution, lost []ID) {
 	now := time.Now()
 	r.health.settled.Store(now.UnixNano())
@@ -228,7 +227,7 @@ func (r *run) settled(batch []*execution, lost []ID) {
 		switch {
 		case e.end.silent:
 			continue
-		case gone[e.job.ID] && e.completed: // by the handler's own transaction, as it should be
+		case gone[e.job.ID] && e.completed: // settled by the handler's own transaction, as intended
 			event = Event{Kind: JobCompleted, Elapsed: event.Elapsed, Then: e.then}
 			e.job.State = Completed
 		case gone[e.job.ID]:

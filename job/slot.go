@@ -7,16 +7,16 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A slot is a task that runs one attempt after the other. Slots are kept for a while when there is nothing to run: a fresh
-// goroutine would grow its stack anew for each job, which costs more than all else that is done for a small one. To cancel an
-// attempt is to cancel its slot, which ends with it: a context for each attempt that may be canceled takes a kilobyte. A handler
-// that calls runtime.Goexit ends its slot, too; the next job gets another.
+// A slot is a task that runs one attempt after the other. Idle slots are kept for a while: a new goroutine would have to grow its stack for each
+// job, which costs more than everything else that is done for a small one. To cancel an attempt is to cancel its slot, which ends with it: a
+// context for each attempt that can be canceled takes a kilobyte. A handler that calls runtime.Goexit ends its slot, too; the next job gets
+// another.
 type slot struct {
 	next   chan *execution // capacity 1; closed to end the slot
 	cancel func(cause error)
 }
 
-// launch has a slot run e. r.mu is held.
+// launch runs e in a slot. r.mu is held.
 func (r *run) launch(e *execution) {
 	if n := len(r.idle); n > 0 {
 		s := r.idle[n-1]
@@ -53,7 +53,7 @@ func (r *run) trimSlots() {
 	r.endSlots(min(r.leastIdle, len(r.idle)))
 }
 
-// closeSlots ends the slots, those that are busy once they are not.
+// closeSlots ends all slots, busy ones as soon as they become idle.
 func (r *run) closeSlots() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,12 +10,11 @@ import (
 // merged, and the numbers added.
 type Stat struct {
 	Minute time.Time `json:"minute"` // when it began, by the store's clock
-	// Span is how long the row covers if minutes were added up, see [MergeStats]; zero means a minute. A row with a Span is that
-	// of all workers.
+	// Span is how long the row covers if minutes were added up, see [MergeStats]; zero means a minute. A row with a Span covers all workers.
 	Span   time.Duration `json:"span,omitempty"`
 	Worker string        `json:"worker"`
 	Queue  string        `json:"queue"`
-	Kind   string        `json:"kind"` // empty in the rows of a whole queue, and for what is beyond 200 rows of the minute
+	Kind   string        `json:"kind"` // empty in the rows of a whole queue, and for kinds beyond 200 rows of the minute
 
 	// How many attempts ended in each way. Those that were released or lost are not counted.
 	Completed int64 `json:"completed"`
@@ -30,17 +29,17 @@ type Stat struct {
 	Running int64 `json:"running,omitempty"`
 
 	Wait Histogram `json:"wait"` // from due to claimed, of the attempts that began
-	Run  Histogram `json:"run"`  // of the attempts that ended as counted
+	Run  Histogram `json:"run"`  // of the attempts whose end was counted
 }
 
 // A StatsFilter selects rows of the statistics. Each field that is set narrows it.
 type StatsFilter struct {
-	Since time.Time // those that begin then or later
-	Queue string    // those of one queue: of each of its kinds, and of the queue itself
-	Kind  string    // those of one kind
+	Since time.Time // rows that begin then or later
+	Queue string    // rows of one queue: of each of its kinds, and of the queue itself
+	Kind  string    // rows of one kind
 }
 
-// Matches reports whether a row is wanted. Stores call it for what they do not select themselves.
+// Matches reports whether the filter selects a row. Stores call it for fields that they do not select by themselves.
 func (f *StatsFilter) Matches(s *Stat) bool {
 	return !s.Minute.Before(f.Since) && (f.Queue == "" || s.Queue == f.Queue) && (f.Kind == "" || s.Kind == f.Kind)
 }
@@ -90,7 +89,7 @@ func MergeStats(rows ...Stat) []Stat {
 			s = &Stat{Minute: at, Span: StatsSpan, Queue: k.queue, Kind: k.kind}
 			found[k] = s
 			merged = append(merged, s)
-			if k.queue+k.kind != "" { // where the rest is counted there is always room
+			if k.queue+k.kind != "" { // the row for the rest is always allowed
 				size[k.at]++
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestMergeStatsBound: a span has a bounded number of rows, whatever kinds and queues there are, and counts all the same.
+// TestMergeStatsBound: a span has a bounded number of rows, whatever kinds and queues there are, and still counts everything.
 func TestMergeStatsBound(t *testing.T) {
 	at := time.Date(2026, 1, 31, 15, 4, 0, 0, time.UTC)
 	var rows []job.Stat
@@ -21,7 +21,7 @@ func TestMergeStatsBound(t *testing.T) {
 		sum += s.Completed
 	}
 	if len(merged) > job.MostStats+1 || sum != int64(len(rows)) {
-		t.Errorf("%d rows count %d, want at most %d that count %d", len(merged), sum, job.MostStats+1, len(rows))
+		t.Errorf("got %d rows that count %d, want at most %d that count %d", len(merged), sum, job.MostStats+1, len(rows))
 	}
 	if again := job.MergeStats(merged...); len(again) != len(merged) {
 		t.Errorf("%d rows become %d when they are added up again", len(merged), len(again))

@@ -32,10 +32,10 @@ func ReadStats(texts ...string) ([]Stat, error) {
 	return rows, nil
 }
 
-// A statReader reads rows without reflection. It knows no other text than the one that json.Marshal writes of a Stat whose names are plain.
+// A statReader reads rows without reflection. It reads only the text that json.Marshal writes for a Stat whose names are plain.
 type statReader struct {
 	text  string            // what is left of a row
-	names map[string]string // that were read: each is in memory once, and the text of its row is not kept for it
+	names map[string]string // read so far: each is in memory once, and does not keep the text of its row
 	last  struct {          // what the next row may have, too
 		minute              time.Time
 		at                  string // the text of the minute
@@ -43,7 +43,7 @@ type statReader struct {
 	}
 }
 
-// read reads a row. It reports false for what json.Unmarshal has to read, or to refuse: then the row is of no use.
+// read reads a row. It reports false for a text that json.Unmarshal has to read, or to refuse: then s is not usable.
 func (r *statReader) read(text string, s *Stat) bool {
 	r.text = text
 	ok := r.token(`{"minute":"`) && r.minute(&s.Minute) &&
@@ -118,7 +118,7 @@ func (r *statReader) name(to *string, last string) bool {
 	return true
 }
 
-// mostDigits are those of a number that is certain to fit.
+// mostDigits is how many digits are certain to fit into an int64.
 const mostDigits = 18
 
 // count reads a whole number that is not below zero.

@@ -39,12 +39,12 @@ func TestReadStatsLaw(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := job.ReadStats(string(text)); err != nil || len(got) != 1 || got[0] != read {
-			t.Errorf("%s is read as %v, %v, want %v", text, got, err, read)
+			t.Errorf("%s was read as %v, %v, want %v", text, got, err, read)
 		}
 	})
 }
 
-// TestReadStatsAllocatesLittle: a thousand rows in one text cost the memory of the rows, a name each time that it is new, and no copy of either.
+// TestReadStatsAllocatesLittle: a thousand rows in one text allocate the rows, and each new name once, and copy neither.
 func TestReadStatsAllocatesLittle(t *testing.T) {
 	var want []job.Stat
 	var texts []string
@@ -64,7 +64,7 @@ func TestReadStatsAllocatesLittle(t *testing.T) {
 			t.Fatal(got, err)
 		}
 	}); n > 60 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("got %v allocations, want at most 60", n)
 	}
 }
 
@@ -88,7 +88,7 @@ func FuzzReadStats(f *testing.F) {
 			got[0].Minute = want.Minute // time zones of one offset differ
 		}
 		if (err == nil) != (wrong == nil) || err == nil && got[0] != want {
-			t.Errorf("%s is read as %v, %v, and by encoding/json as %v, %v", text, got, err, want, wrong)
+			t.Errorf("%s was read as %v, %v, and by encoding/json as %v, %v", text, got, err, want, wrong)
 		}
 	})
 }

@@ -15,40 +15,43 @@ var (
 	ErrNoWorker = errors.New("no such worker")
 )
 
-// An Inserter takes new jobs: a [Store], or a transaction of the caller's, see the Tx methods of the stores.
+// An Inserter inserts new jobs: a [Store], or a transaction of the caller's, see the Tx methods of the stores.
 type Inserter interface {
 	// Insert stores new jobs, all or none: when it has returned nil they are durable, or part of the caller's transaction.
 	// For each job, in order, it returns the ID of the job that is stored: its own, or, if its unique key is held, that of the holder. Keys among the
 	// jobs themselves count as well: the first job holds it. A job with UniqueWhile whose key is held by a job that is in none of these states takes
 	// the key over, and is stored; a holder that was deleted is in none. Otherwise, a job with Replace gives its Args and its time to the holder, if
-	// that is queued; with ReplaceWithin that time is at most so long after the holder's Created, or now if that is over, and a holder whose Attempt
+	// that is queued; with ReplaceWithin that time is at most that long after the holder's Created, or now if that is over, and a holder whose Attempt
 	// is not zero stays due at its own time if that is later. The jobs are valid (see New), in state Queued, and due at RunAt, or Delay after the
-	// insertion if RunAt is zero. Options never change. Insert does not change the jobs.
-	// An ID that is stored already is an error. Args are kept byte for byte.
+	// insertion if RunAt is zero. Options never change. Insert does not change the jobs. An ID that is stored already is an error. Args are kept byte
+	// for byte.
 	//
 	// After an error that leaves open whether the jobs were stored, such as a connection that broke at the commit, they
 	// may be there.
 	Insert(ctx context.Context, jobs ...*Job) ([]ID, error)
 }
 
-// A Settler records what became of running jobs: a [Store], or a transaction of the caller's.
+// A Settler records the outcomes of running jobs: a [Store], or a transaction of the caller's.
 type Settler interface {
 	// Settle writes jobs that the session holds, in one transaction, or in several if there are many and nothing follows them, as the fields of each
 	// Outcome.Job say:
 	//
 	//   - in state Running: Detail; the job stays held;
 	//   - Queued: Detail, Uncounted, MaxAttempts, Queue, Priority; the job is due at RunAt, or after Delay if RunAt is zero. A job
-	//     whose cancellation was requested meanwhile (CancelRequested) is finished as Canceled instead;
+	//     whose cancellation was requested (CancelRequested) is finished as Canceled instead;
 	//   - Completed, Canceled, Discarded: Detail; the job is finished now, and its unique key is free unless UniqueFor holds it.
 	//
 	// Kind, Args, Attempt and everything else stay as they are in the store. A job that is not running with the same Attempt and
 	// session is left alone, and its ID is among the lost; a lease that ran out does not matter as long as no other worker has
 	// claimed the job since. A job must not be given twice in one call.
-	// The Outcome.Throttle of a job that is not lost holds back the lane that the job ran in: for every claim that begins after Settle
-	// has returned, jobs of the lane start again when that much time has passed, by the store's clock. Of several the last to end
-	// counts. It applies whatever the limits are, and whatever happens to the job.
-	// The Outcome.Units of a job that is not lost are booked on the units of the queue and of the limit key that the job ran with, by the limits
-	// that the queue has now, see LaneQueue.Book: for every claim that begins after Settle has returned. Nothing is refused: there may be a debt.
+	//
+	// The Outcome.Throttle of a job that is not lost holds back the lane that the job ran in: for every claim that starts after Settle has returned,
+	// jobs of the lane start again when that much time has passed, by the store's clock. If there are several, the one that ends last counts. It
+	// applies whatever the limits are, and whatever happens to the job.
+	//
+	// The Outcome.Units of a job that is not lost are booked on the units of the queue and of the limit key that the job ran with, by the limits that
+	// the queue has now, see LaneQueue.Book: for every claim that starts after Settle has returned. Nothing is refused: there may be a debt.
+	//
 	// When all are written, the jobs that follow them (Outcome.Then) are inserted in the same transaction and in order, as by Insert; those that
 	// follow a lost job are not. After an error neither counts; if nothing follows, some outcomes may have been written, whose jobs a second call
 	// returns as lost.
@@ -84,39 +87,38 @@ type Store interface {
 type WorkerStore interface {
 	Tx
 
-	// Claim takes due jobs for a session of a worker: their state becomes Running, Attempt grows by one, Started and Worker are set,
-	// CancelRequested is cleared, except for those that are Expired. They are returned in the order in which they are to be run. A
-	// session that is not known, or whose lease has run out, begins, with the lease of c from now; otherwise its lease stays as it
-	// is. A claim survives the death of any process; if all workers are on the store's own machine, a claim that is not Durable may
-	// be undone when that machine loses power.
-	// A claim that returned an error may have taken jobs all the same, which the session holds while it lives. So claims of a
-	// session have numbers that grow, and the next claim names the first that was not answered, see Claim.Since.
+	// Claim claims due jobs for a session of a worker: their state becomes Running, Attempt grows by one, Started and Worker are set, CancelRequested
+	// is cleared, except for those that are Expired. They are returned in the order in which they must be run. A session that is not known, or whose
+	// lease has run out, starts, with the lease of c from now; otherwise its lease stays as it is. A claim survives the death of any process; if all
+	// workers are on the store's own machine, a claim that is not Durable may be undone when that machine loses power.
+	//
+	// A claim that returned an error may have claimed jobs nevertheless, which the session holds while it lives. So claims of a session have numbers
+	// that grow, and the next claim names the first that was not answered, see Claim.Since.
 	Claim(ctx context.Context, c Claim) (Claimed, error)
 
-	// Renew sets the lease of the session of r, and so of all jobs that it holds, to r.Lease from now, and notes the worker as alive. It
-	// returns which of r.Jobs the session no longer holds, and all jobs that it holds for which CancelRequested is set. A session that
-	// ran out continues, with the jobs that no other worker has claimed since; one that is not known begins.
+	// Renew sets the lease of the session of r, and so of all jobs that it holds, to r.Lease from now, and records that the worker is alive. It
+	// returns which of r.Jobs the session no longer holds, and all jobs that it holds for which CancelRequested is set. A session that ran out
+	// continues, with the jobs that no other worker has claimed since; one that is not known starts.
 	//
-	// It keeps the Stats of r: a row that was reported before is replaced, unless it had counted more. A row was reported before when
-	// Minute, Queue, Kind and the worker are the same, and Run is, or Info.Started where Run is zero: so two processes which have one name
-	// after each other both count, and so do two servers that speak for one program. It keeps the Trees of its watched jobs, in place of
-	// earlier ones, and leaves out the others.
+	// It keeps the Stats of r: a row that was reported before is replaced, unless it had counted more. A row was reported before if Minute, Queue,
+	// Kind and the worker are the same, and Run is, or Info.Started if Run is zero: so two processes that use one name one after the other both count,
+	// and so do two servers that act for one program. It keeps the Trees of its watched jobs, in place of earlier ones, and leaves out the others.
 	Renew(ctx context.Context, r Renewal) (Renewed, error)
 
-	// Leave removes the worker from the list of Workers, with the commands that wait for it, and ends the session: the lease of the jobs
-	// that it still holds ends at once.
+	// Leave removes the worker from the list of Workers, with the commands that wait for it, and ends the session: the lease of the jobs that it still
+	// holds ends immediately.
 	Leave(ctx context.Context, worker string, session Session) error
 
 	// Wait returns nil when a job may have become due in one of the queues since the last call: soon after an Insert, an
 	// Apply, a Tick, or a Settle to Queued without delay, by any process; and when limits may allow more: after SetLimits, and when a
-	// job of a queue with limits has stopped running. It may return without a cause, and does so from time to time. It need not
+	// job of a queue with limits has stopped running. It may return without a reason, and does so from time to time. It need not
 	// notice that a delayed job has become due: Claimed.Next is for that. When ctx is canceled, it returns ctx's error.
 	Wait(ctx context.Context, queues ...string) error
 
-	// Tick enqueues a job for a time of a cron: it inserts the job of t and notes t.At as the last tick, unless the cron
-	// is paused or its last tick is at t.At or later. It reports whether it did; if the unique key is held, the tick counts, with the job that holds it. A job
-	// without t.At is an error. Without a job it notes the cron: Spec and Next, and Last if there is none yet, which is then the time of the call,
-	// or t.At if that is set.
+	// Tick enqueues a job for a time of a cron: it inserts the job of t and records t.At as the last tick, unless the cron is paused or its last tick
+	// is at t.At or later. It reports whether it did; if the unique key is held, the tick counts, with the job that holds it. A job without t.At is an
+	// error. Without a job it records the cron: Spec and Next, and Last if there is none yet, which is then the time of the call, or t.At if that is
+	// set.
 	Tick(ctx context.Context, t Tick) (bool, error)
 
 	// Prune deletes at most limit finished jobs that are older than their retention, the oldest first. A state without a retention is kept, and one in which
@@ -195,9 +197,9 @@ type OperatorStore interface {
 	// day are removed by Prune.
 	Workers(ctx context.Context, names ...string) ([]WorkerInfo, error)
 
-	// SendCommand leaves a command for a worker of the list of Workers; for any other the error is ErrNoWorker. The worker's next
-	// Renew returns the command, with others in the order in which they were left, and removes it: if the answer is lost, so is
-	// the command. A command that was not fetched for a minute is dropped. If 100 commands wait for the worker, it is an error.
+	// SendCommand sends a command to a worker of the list of Workers; for any other the error is ErrNoWorker. The command waits until the worker's
+	// next Renew, which returns it, with others in the order in which they were sent, and removes it: if the answer is lost, so is the command. A
+	// command that was not fetched for a minute is dropped. If 100 commands wait for the worker, it is an error.
 	SendCommand(ctx context.Context, worker string, o Command) error
 
 	// Watch returns the last tree that the worker reported for the running attempt, and asks the worker for more: until d from
@@ -212,11 +214,11 @@ type OperatorStore interface {
 	// longer ago than StatsPast.
 	Stats(ctx context.Context, f StatsFilter) ([]Stat, error)
 
-	// Crons returns the crons that were ever noted, by name. Those not noted for 30 days are removed by Prune.
+	// Crons returns the crons that workers have reported, by name. Those not reported for 30 days are removed by Prune.
 	Crons(ctx context.Context) ([]CronInfo, error)
 
-	// PauseCron stops the ticks of a cron, or resumes them; it returns an error for a cron that was never noted. A cron that is resumed skips the ticks of
-	// its pause, whichever worker has it then: Last is the time of the call, unless it is later.
+	// PauseCron stops the ticks of a cron, or resumes them; it returns an error for a cron that was never reported. A cron that is resumed skips the
+	// ticks of its pause, whichever worker has it then: Last is the time of the call, unless it is later.
 	PauseCron(ctx context.Context, name string, paused bool) error
 
 	// Audit appends entries to the audit log, all or none, in order. The store sets N, which grows, and Time if it is zero. It keeps the
@@ -232,15 +234,15 @@ type OperatorStore interface {
 type Claim struct {
 	Worker  string
 	Session Session
-	Queues  []QueueLimit // in order: what is due in the first is taken before the second is checked. A queue named twice counts once
-	Limit   int          // at most so many jobs in all
+	Queues  []QueueLimit // in order: due jobs of the first are claimed before the second is checked. A queue named twice counts once
+	Limit   int          // the maximum number of jobs in all
 	Lease   time.Duration
 	// Call numbers the claims of a session, in the order in which they are made, one after the other; zero if the session claims once.
 	Call int64
-	// Since, if it is not zero, is the first of the earlier calls that was not answered. Jobs that such calls took and the session still
-	// holds are returned, before all others and even beyond Limit, and such a call that the store receives only now, or still works on,
-	// takes nothing. Because it is unknown when such calls began the lease, the lease is set as by Renew. Since may be the number of the
-	// claim itself, if a Renew was not answered.
+	// Since, if it is not zero, is the first of the earlier calls that was not answered. Jobs that such calls claimed and the session still holds are
+	// returned, before all others and even beyond Limit, and such a call that the store receives only now, or still works on, claims nothing. Because
+	// it is unknown when such calls started the lease, the lease is set as by Renew. Since may be the number of the claim itself, if a Renew was not
+	// answered.
 	Since int64
 	// Kinds are those that the worker can run; nil is all. Jobs of other kinds are left to other workers, even if they are
 	// Expired.
@@ -248,12 +250,12 @@ type Claim struct {
 	// Durable makes the claim survive what every other write survives, including a power failure, which may take
 	// longer.
 	Durable bool
-	// Expired takes jobs whose lease has run out as well, before others: Crashed grows by one, RunAt and CancelRequested stay. Their
-	// worker is in Claimed.Expired.
+	// Expired claims jobs whose lease has run out as well, before others: Crashed grows by one, RunAt and CancelRequested stay. Their worker is in
+	// Claimed.Expired.
 	Expired bool
 }
 
-// A QueueLimit is how many jobs to take from a queue.
+// A QueueLimit is how many jobs to claim from a queue.
 type QueueLimit struct {
 	Queue string
 	Limit int
@@ -262,12 +264,12 @@ type QueueLimit struct {
 // Claimed is the answer to a Claim.
 type Claimed struct {
 	Jobs []*Job
-	// Expired maps jobs that were taken because their lease had run out to the worker that had held them. It does not include jobs
-	// that are returned for Since.
+	// Expired maps jobs that were claimed because their lease had run out to the worker that had held them. It does not include jobs that are returned
+	// for Since.
 	Expired map[ID]string
-	// Next is how long from now the first job of these queues becomes due, when fewer than Limit were, or may start as far as the rates of
-	// limits are concerned: the time to claim again if Wait says nothing. Zero when there is none. Paused queues and limits of zero are left out; jobs of
-	// kinds that were not asked for count.
+	// Next is how long from now the first job of these queues becomes due, when fewer than Limit were, or may start as far as the rates of limits are
+	// concerned: the time to claim again if Wait does not return earlier. Zero when there is none. Paused queues and limits of zero are left out; jobs
+	// of kinds that were not asked for count.
 	Next time.Duration
 }
 
@@ -278,7 +280,7 @@ type Renewal struct {
 	Lease   time.Duration
 	Jobs    []ID       // that the worker believes it holds, or some of them: it asks which are lost
 	Drop    []ID       // jobs that it holds and gives up: their lease ends now
-	Info    WorkerInfo // as it is to be listed; Name and Seen are set by the store
+	Info    WorkerInfo // to be listed; Name and Seen are set by the store
 	Stats   []Stat     // of this worker, each whole; no row twice
 	Run     time.Time  // when the counting of the Stats began; zero means Info.Started
 	Trees   []Tree     // of jobs that it holds; no job twice. At is set by the store
@@ -298,7 +300,7 @@ type WorkerInfo struct {
 	Name        string    `json:"name"`
 	Host        string    `json:"host"`
 	PID         int       `json:"pid"`
-	Version     string    `json:"version"`          // of this module, or a description of a program that does not use it
+	Version     string    `json:"version"`          // of the program's main module, or a description of a program that does not use this module
 	Labels      []string  `json:"labels,omitempty"` // that such a program gives itself
 	Started     time.Time `json:"started"`
 	Queues      []string  `json:"queues"`
@@ -345,7 +347,7 @@ type Tick struct {
 type CronInfo struct {
 	Name   string    `json:"name"`
 	Spec   string    `json:"spec"`
-	Last   time.Time `json:"last"` // the last tick, or when it was first noted, or resumed since
+	Last   time.Time `json:"last"` // the last tick, or when it was first reported, or resumed since
 	Next   time.Time `json:"next"`
 	Paused bool      `json:"paused"`
 	Job    ID        `json:"job,omitzero"` // that the last tick enqueued, or that had its unique key

@@ -13,7 +13,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Crons tick by the store's clock, however far the worker's is behind it. While the store has not said what the time is, none does.
+// TestCronsTickByTheClockOfTheStore: crons tick by the store's clock, however far the worker's clock is behind. Before the store has reported its
+// time, no cron ticks.
 func TestCronsTickByTheClockOfTheStore(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 90 * time.Second, 10_000 * time.Hour} {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
@@ -34,7 +35,7 @@ func TestCronsTickByTheClockOfTheStore(t *testing.T) {
 				seconds(600)
 				mu.Lock()
 				if len(got) > 0 {
-					t.Errorf("ticks at %v, before the store said what the time is", got)
+					t.Errorf("ticks at %v, before the store has reported its time", got)
 				}
 				mu.Unlock()
 				store.quiet(false)
@@ -46,7 +47,7 @@ func TestCronsTickByTheClockOfTheStore(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if len(got) > 0 && got[0].Equal(now.Truncate(time.Minute)) { // one that is still on time
+				if len(got) > 0 && got[0].Equal(now.Truncate(time.Minute)) { // this tick is still on time
 					got = got[1:]
 				}
 				if !slices.EqualFunc(got, want, time.Time.Equal) {
@@ -57,7 +58,7 @@ func TestCronsTickByTheClockOfTheStore(t *testing.T) {
 	}
 }
 
-// A silent store renews nothing for a while.
+// A silent store fails to renew leases for a while.
 type silent struct {
 	skewed
 	mu   sync.Mutex

@@ -11,30 +11,30 @@ type Pruned struct {
 	Repaired []LaneRepair // lanes that did not match their jobs
 }
 
-// A LaneRepair describes a lane, which is a queue and a limit key, that did not match its jobs, and was repaired. It takes a defect of a store, or somebody who
-// changed its tables by hand.
+// A LaneRepair describes a lane, which is a queue and a limit key, that did not match its jobs, and was repaired. The cause is a defect of a store,
+// or somebody who changed its tables by hand.
 type LaneRepair struct {
 	Queue string
 	Key   string // "" is the queue itself
-	Wrong string // what was
+	Wrong string // what was wrong
 }
 
-// How many lanes a call of Store.Prune compares: SweepSteps times SweepLanes at most, each step in a transaction of its own, so that no claim waits long.
-// The next call of the same Store continues there.
+// How many lanes a call of Store.Prune compares: SweepSteps times SweepLanes at most, each step in a transaction of its own, so that no claim waits
+// long. The next call of the same Store continues where it stopped.
 const (
 	SweepLanes = 200
 	SweepSteps = 20
 )
 
-// A LaneHint is what a store keeps of a lane from one claim to the next: the priority by which it is open, and when to look at it again.
+// A LaneHint is what a store remembers of a lane from one claim to the next: the priority at which it is open, and when to check it again.
 type LaneHint struct {
 	None     bool // nothing is kept
 	Priority int  // 0 while none of its jobs may start
 	Wake     time.Time
 }
 
-// Wrong returns in what the hint, of a lane that has not changed since it was written, differs from what it would be now, or "". One that has the
-// lane looked at earlier than it need be is right.
+// Wrong describes how the hint of a lane, which has not changed since the hint was written, differs from want, the hint that would be written now;
+// "" if it does not. A hint by which the lane is checked earlier than necessary is correct.
 func (h LaneHint) Wrong(want LaneHint) string {
 	switch {
 	case h.None && want.None:

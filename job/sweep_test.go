@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// A mending store says once that it has repaired lanes.
+// A mending store reports once that it has repaired lanes.
 type mending struct {
 	job.Store
 	repaired []job.LaneRepair
@@ -27,7 +27,7 @@ func (s *mending) Prune(ctx context.Context, retention map[job.State]time.Durati
 	return pruned, err
 }
 
-// TestRepairsAreReported: a worker logs which limit keys its store has repaired, up to a hundred of them, and tells its observer of all.
+// TestRepairsAreReported: a worker logs the limit keys that its store has repaired, up to a hundred, and reports all to its observer.
 func TestRepairsAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
@@ -50,7 +50,7 @@ func TestRepairsAreReported(t *testing.T) {
 	})
 }
 
-// TestJoinedRepairs: what all parts have repaired is returned.
+// TestJoinedRepairs: the repairs of all parts are returned.
 func TestJoinedRepairs(t *testing.T) {
 	parts := []job.Store{
 		&mending{Store: memory.New(), repaired: []job.LaneRepair{{Queue: "a"}}},

@@ -15,7 +15,7 @@ import (
 
 var nextKind = job.Define[note]("next")
 
-// next makes a job that may follow another.
+// next enqueues a follow-up job of the job of ctx.
 func next(ctx context.Context, text string, opts ...job.EnqueueOption) error {
 	j, err := nextKind.New(note{text}, opts...)
 	if err != nil {
@@ -24,7 +24,7 @@ func next(ctx context.Context, text string, opts ...job.EnqueueOption) error {
 	return job.Then(ctx, j)
 }
 
-// followers returns the args of the jobs that were enqueued by handlers.
+// followers returns the args of the follow-up jobs that were enqueued.
 func (r *rig) followers() (found []string) {
 	r.Helper()
 	for j, err := range job.List(r.ctx, r.store, job.Filter{Kinds: []string{"next"}}) {
@@ -53,14 +53,14 @@ func TestWhatFollowsAnAttempt(t *testing.T) {
 				r.enqueue(job.MaxAttempts(1))
 				seconds(1)
 				if got := len(r.followers()) == 2; got != end.follow {
-					t.Errorf("after an attempt that %s there is %q", name, r.followers())
+					t.Errorf("an attempt that %s: got follow-up jobs %q", name, r.followers())
 				}
 			})
 		})
 	}
 }
 
-// Each attempt says again what is to follow: nothing of one that failed is enqueued by the next.
+// TestWhatFollowsARetry: each attempt names its own follow-up jobs. Those of an attempt that failed are not enqueued by the next one.
 func TestWhatFollowsARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, job.Config{Queues: []job.QueueConfig{{Name: job.DefaultQueue}}}, job.Define[note]("note", job.Backoff(second)).Handle(func(ctx context.Context, _ note) error {
@@ -73,7 +73,7 @@ func TestWhatFollowsARetry(t *testing.T) {
 		r.enqueue()
 		seconds(5)
 		if got := r.followers(); len(got) != 1 || got[0] != `{"text":"3"}` {
-			t.Errorf("there is %q, want what the third attempt said", got)
+			t.Errorf("got %q, want the follow-up job of the third attempt", got)
 		}
 	})
 }
@@ -96,7 +96,7 @@ func TestWhatFollowsComplete(t *testing.T) {
 		seconds(1)
 		r.wantState(id, job.Completed)
 		if got := r.followers(); len(got) != 1 {
-			t.Errorf("there is %q, want what was said before Complete", got)
+			t.Errorf("got %q, want the follow-up job that was named before Complete", got)
 		}
 		if late == nil || !strings.Contains(late.Error(), "job.Complete was called") {
 			t.Errorf("Then after Complete returned %v", late)
@@ -104,7 +104,7 @@ func TestWhatFollowsComplete(t *testing.T) {
 	})
 }
 
-// Many jobs that each have a thousand follow are not written in one transaction.
+// TestMuchFollows: many jobs with a thousand follow-up jobs each are not written in one transaction.
 func TestMuchFollows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestMuchFollows(t *testing.T) {
 			t.Errorf("queues %+v, %v", infos, err)
 		}
 		if largest > job.MaxThen {
-			t.Errorf("%d jobs followed in one transaction, want at most %d", largest, job.MaxThen)
+			t.Errorf("got %d follow-up jobs in one transaction, want at most %d", largest, job.MaxThen)
 		}
 	})
 }
@@ -178,11 +178,11 @@ func TestThenRefuses(t *testing.T) {
 		t.Errorf("too many jobs: %v", many)
 	}
 	if len(got.Then) != 1 || got.Then[0].Kind != "next" {
-		t.Errorf("jobtest.Run tells of %d jobs that follow, want 1", len(got.Then))
+		t.Errorf("jobtest.Run returned %d follow-up jobs, want 1", len(got.Then))
 	}
 }
 
-// TestThenTakesJobsThatWereMade: a job that was not made by New fails the attempt that gives it, and not the worker.
+// TestThenTakesJobsThatWereMade: a job that was not created by New fails the attempt that passes it, but not the worker.
 func TestThenTakesJobsThatWereMade(t *testing.T) {
 	for name, follower := range map[string]*job.Job{"nil": nil, "zero": {}, "not whole": {ID: job.NewID(), Kind: "next", Queue: job.DefaultQueue, MaxAttempts: 1, Priority: 10}} {
 		t.Run(name, func(t *testing.T) {
@@ -191,10 +191,10 @@ func TestThenTakesJobsThatWereMade(t *testing.T) {
 				id := r.enqueue(job.MaxAttempts(1))
 				seconds(1)
 				if j := r.wantState(id, job.Discarded); !strings.Contains(j.LastError(), "by job.New") && !strings.Contains(j.LastError(), "priority 10") {
-					t.Errorf("error %q, want one that says how jobs are made", j.LastError())
+					t.Errorf("error %q, want one that says how to create jobs", j.LastError())
 				}
 				if _, err := job.Insert(r.ctx, r.store, follower); err == nil {
-					t.Error("Insert takes it")
+					t.Error("Insert accepted the job")
 				}
 			})
 		})

@@ -16,7 +16,7 @@ import (
 
 var errTooMany = errors.New("429 Too Many Requests")
 
-// TestThrottledHoldsBackItsKey: a customer whose API says 429 waits with all its jobs, the others go on, and no attempt is used.
+// TestThrottledHoldsBackItsKey: all jobs of a customer whose API returns 429 wait, those of others continue, and no attempt is used.
 func TestThrottledHoldsBackItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -48,20 +48,20 @@ func TestThrottledHoldsBackItsKey(t *testing.T) {
 		}
 		seconds(20)
 		if got := started(); got != "0s a1, 1s b1, 1s c1" {
-			t.Errorf("after 21s have started: %s", got)
+			t.Errorf("started within 21s: %s", got)
 		}
 		j := r.wantState(throttled, job.Queued)
 		if j.Used() != 0 || len(j.Failures) != 0 {
-			t.Errorf("%d attempts are used, and the failures are %v", j.Used(), j.Failures)
+			t.Errorf("got %d attempts used and failures %v, want none", j.Used(), j.Failures)
 		}
 		seconds(12)
 		if got := started(); got != "30s a1, 30s a2, 30s a3" {
-			t.Errorf("after 33s have started as well: %s", got)
+			t.Errorf("started between 21s and 33s: %s", got)
 		}
 	})
 }
 
-// TestThrottledWhateverBecomesOfIt: others are held back also where the job itself ends.
+// TestThrottledWhateverBecomesOfIt: other jobs are held back even if the job itself ends.
 func TestThrottledWhateverBecomesOfIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		opts  []job.DefineOption

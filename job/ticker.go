@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	noteEach  = time.Minute // the crons are noted so often, as a sign that a worker has them
+	noteEach  = time.Minute // how often the crons are reported to the store, as a sign that a worker has them
 	tickRetry = time.Second // after a failure
 )
 
-// A cronState is a cron with what its worker knows of it.
+// A cronState is a cron and its state in this worker.
 type cronState struct {
 	Cron
 	schedule *schedule
-	last     time.Time // the last tick that was dealt with, by anybody
+	last     time.Time // the last tick that was enqueued or left out, by any worker
 	seen     time.Time // up to when this worker has enqueued what was due
 }
 
@@ -58,8 +58,8 @@ func cronsOf(states []*cronState) []Cron {
 	return crons
 }
 
-// cronLoop enqueues the jobs of crons at their ticks. All workers do, by the store's clock; the store lets each tick count once. By a
-// clock of their own, one that is ahead would use up the ticks of everybody until then.
+// cronLoop enqueues the jobs of crons at their ticks. All workers do this, by the store's clock, and the store counts each tick once. If workers
+// used their own clocks, one that is ahead would use up the ticks of all others until then.
 func (r *run) cronLoop(ctx context.Context) error {
 	select {
 	case <-r.clock.known:
@@ -89,7 +89,7 @@ func (r *run) cronLoop(ctx context.Context) error {
 	}
 }
 
-// tickCrons is cronLoop with the same crons.
+// tickCrons is cronLoop for one set of crons.
 func (r *run) tickCrons(ctx context.Context, crons []*cronState) error {
 	if len(crons) == 0 {
 		<-ctx.Done()
@@ -103,7 +103,7 @@ func (r *run) tickCrons(ctx context.Context, crons []*cronState) error {
 				noted = now
 			}
 		}
-		// One whose last tick is not known would be enqueued for again.
+		// A cron whose last tick is not known could enqueue that tick again.
 		known := slices.DeleteFunc(slices.Clone(crons), func(c *cronState) bool { return c.last.IsZero() })
 		wait, tickErr := r.tickAll(ctx, known)
 		err = errors.Join(err, tickErr)
@@ -120,7 +120,7 @@ func (r *run) tickCrons(ctx context.Context, crons []*cronState) error {
 	}
 }
 
-// noteCrons tells the store of the crons, and learns which ticks have been dealt with. One that the store does not take holds up no other; it returns
+// noteCrons reports the crons to the store, and reads their last ticks. A cron that the store does not accept holds up no other; noteCrons returns
 // the errors of all.
 func (r *run) noteCrons(ctx context.Context, crons []*cronState, now time.Time) error {
 	call, cancel := context.WithTimeout(ctx, r.callTimeout())
@@ -151,8 +151,9 @@ func (r *run) noteCrons(ctx context.Context, crons []*cronState, now time.Time) 
 	return errors.Join(failed...)
 }
 
-// tickAll enqueues what is due and returns how long nothing will be. A cron whose job the store does not take, or not in time, as while a
-// transaction of somebody's has its unique key, holds up no other; a store that does not answer is not asked for each.
+// tickAll enqueues the ticks that are due, and returns how long to wait for the next. A cron whose job the store does not accept, or not in time,
+// as while a transaction of somebody else holds its unique key, holds up no other. If the store does not answer, tickAll does not try the remaining
+// crons.
 func (r *run) tickAll(ctx context.Context, crons []*cronState) (time.Duration, error) {
 	until := time.Now().Add(noteEach)
 	var failed []error
@@ -190,7 +191,7 @@ func (r *run) tickDue(ctx context.Context, c *cronState, now time.Time) error {
 	return nil
 }
 
-// tick enqueues the job for at, unless the store has a tick that is not before counts.
+// tick enqueues the job of the tick at. The store records counts as its time, and ignores it if its last tick is at that time or later.
 func (r *run) tick(ctx context.Context, c *cronState, at, counts time.Time) error {
 	j, err := c.makeJob(at)
 	if err != nil {
@@ -198,7 +199,7 @@ func (r *run) tick(ctx context.Context, c *cronState, at, counts time.Time) erro
 	}
 	call, cancel := context.WithTimeout(ctx, r.callTimeout())
 	defer cancel()
-	tick := Tick{Cron: c.Name, Spec: c.schedule.String(), At: counts, Next: c.schedule.next(at), Job: j} // which without a job notes Next
+	tick := Tick{Cron: c.Name, Spec: c.schedule.String(), At: counts, Next: c.schedule.next(at), Job: j} // without a job, it only reports Next
 	ours, err := r.store.Tick(call, tick)
 	if ours {
 		r.observe(Event{Kind: CronTicked, Job: j, Cron: c.Name})
@@ -206,7 +207,7 @@ func (r *run) tick(ctx context.Context, c *cronState, at, counts time.Time) erro
 	return err
 }
 
-// makeJob calls the cron's function. The job gets the name of the cron.
+// makeJob calls the cron's function, and adds the name of the cron to the Meta of the job.
 func (c *cronState) makeJob(at time.Time) (*Job, error) {
 	j, err := c.callJob(at.In(c.Zone))
 	if j == nil || err != nil {
@@ -222,13 +223,13 @@ func (c *cronState) makeJob(at time.Time) (*Job, error) {
 	if _, given := noted.Meta[MetaCron]; !given {
 		noted.Meta[MetaCron] = c.Name
 	}
-	if checkMeta(noted.Meta) != nil { // there is no room
+	if checkMeta(noted.Meta) != nil { // the Meta is full
 		return j, nil
 	}
 	return &noted, nil
 }
 
-// callJob calls what is not ours, in a goroutine that it may end: a panic and runtime.Goexit are errors.
+// callJob calls the function of the program, in a goroutine that it may end: a panic and runtime.Goexit become errors.
 func (c *cronState) callJob(at time.Time) (j *Job, err error) {
 	ended := make(chan struct{})
 	go func() {

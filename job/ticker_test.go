@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 )
 
-// TestACronThatFailsHoldsUpNoOther has a cron that gives the same job at each tick, which the store takes once.
+// TestACronThatFailsHoldsUpNoOther: a cron returns the same job at each tick, which the store accepts only once.
 func TestACronThatFailsHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		same, err := noteKind.New(note{"same"})
@@ -38,12 +38,12 @@ func TestACronThatFailsHoldsUpNoOther(t *testing.T) {
 			made[args.Text]++
 		}
 		if made["same"] != 1 || made["good"] < 9 {
-			t.Errorf("ticks: %v; want 1 of the cron that fails, and 10 of the other", made)
+			t.Errorf("got ticks %v, want 1 of the cron that fails, and 10 of the other", made)
 		}
 	})
 }
 
-// TestACronThatHangsHoldsUpNoOther has a cron whose job the store does not take in time, though it answers.
+// TestACronThatHangsHoldsUpNoOther: the store does not insert the job of a cron in time, although it answers pings.
 func TestACronThatHangsHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newCronRig(t, job.CatchUpAll)
@@ -52,12 +52,12 @@ func TestACronThatHangsHoldsUpNoOther(t *testing.T) {
 		r.config.Crons = []job.Cron{hangs, r.config.Crons[0]}
 		r.workUntil(&hangingTicks{Store: r.store, cron: hangs.Name}, 90)
 		if got := r.ticks(); len(got) < 10 {
-			t.Errorf("ticks at %v, want those of a minute at least", got)
+			t.Errorf("ticks at %v, want at least ten", got)
 		}
 	})
 }
 
-// hangingTicks is a store that does not take the jobs of a cron before the call ends.
+// hangingTicks is a store that does not insert the jobs of a cron before the call ends.
 type hangingTicks struct {
 	job.Store
 	cron string
@@ -71,7 +71,7 @@ func (s *hangingTicks) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	return s.Store.Tick(ctx, t)
 }
 
-// A cronRig has a cron that ticks each five seconds, from the beginning of the bubble on. Nothing runs its jobs.
+// A cronRig has a cron that ticks every five seconds from the start of the bubble. Its jobs are not run.
 type cronRig struct {
 	*rig
 	begun  time.Time
@@ -87,10 +87,10 @@ func newCronRig(t *testing.T, policy job.CatchUp) *cronRig {
 	}}
 }
 
-// until lets the time pass until so many seconds after the beginning.
+// until lets time pass until n seconds after the start.
 func (r *cronRig) until(n float64) { seconds(n - time.Since(r.begun).Seconds()) }
 
-// workUntil has a worker run until then.
+// workUntil runs a worker until n seconds after the start.
 func (r *cronRig) workUntil(store job.Store, n float64) {
 	r.Helper()
 	r.startWorker(store, r.config)
@@ -101,7 +101,7 @@ func (r *cronRig) workUntil(store job.Store, n float64) {
 	}
 }
 
-// ticks returns the ticks that were enqueued, in seconds after the beginning.
+// ticks returns the ticks that were enqueued, in seconds after the start.
 func (r *cronRig) ticks() []int {
 	r.Helper()
 	var all []int
@@ -130,7 +130,7 @@ func (r *cronRig) wantTicks(want ...int) {
 	}
 }
 
-// TestNextOfATickWithoutAJob: a cron that leaves out its ticks is not late.
+// TestNextOfATickWithoutAJob: a cron that skips its ticks does not appear as late.
 func TestNextOfATickWithoutAJob(t *testing.T) {
 	for name, none := range map[string]func(time.Time) (*job.Job, error){
 		"nil":      func(time.Time) (*job.Job, error) { return nil, nil },
@@ -151,7 +151,7 @@ func TestNextOfATickWithoutAJob(t *testing.T) {
 	}
 }
 
-// TestCatchUpAfterADeployment has no worker for fifty seconds.
+// TestCatchUpAfterADeployment: there is no worker for fifty seconds.
 func TestCatchUpAfterADeployment(t *testing.T) {
 	for policy, want := range map[job.CatchUp][]int{
 		job.CatchUpNone: {5, 10, 75, 80},
@@ -168,8 +168,8 @@ func TestCatchUpAfterADeployment(t *testing.T) {
 	}
 }
 
-// TestCatchUpOfWorkersThatOverlap has each worker start before the last one stops, and stop in the second of a tick: none is missed,
-// and none comes twice.
+// TestCatchUpOfWorkersThatOverlap: each worker starts before the last one stops, and stops in the second of a tick. No tick is missed, and none is
+// enqueued twice.
 func TestCatchUpOfWorkersThatOverlap(t *testing.T) {
 	for _, policy := range []job.CatchUp{job.CatchUpNone, job.CatchUpLast, job.CatchUpAll} {
 		synctest.Test(t, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestCatchUpOfWorkersThatOverlap(t *testing.T) {
 	}
 }
 
-// TestNothingIsCaughtUpOfAPause: the ticks of a pause are skipped, by a worker that runs meanwhile and by one that starts when it is over.
+// TestNothingIsCaughtUpOfAPause: the ticks of a pause are skipped, both by a worker that runs during it and by one that starts afterwards.
 func TestNothingIsCaughtUpOfAPause(t *testing.T) {
 	for _, policy := range []job.CatchUp{job.CatchUpLast, job.CatchUpNone, job.CatchUpAll} {
 		synctest.Test(t, func(t *testing.T) {
@@ -218,8 +218,8 @@ func TestNothingIsCaughtUpOfAPause(t *testing.T) {
 	}
 }
 
-// TestCatchUpAfterAnOutage has a store that takes no ticks for fifty seconds, while the worker runs: the newest tick of that time is
-// late, those before it were overtaken.
+// TestCatchUpAfterAnOutage: the store accepts no ticks for fifty seconds, while the worker runs. The newest tick of that time is late, those before
+// it were overtaken.
 func TestCatchUpAfterAnOutage(t *testing.T) {
 	for policy, want := range map[job.CatchUp][]int{
 		job.CatchUpNone: {5, 10, 60, 65, 70},
@@ -250,7 +250,7 @@ func TestCatchUpAfterAnOutage(t *testing.T) {
 	}
 }
 
-// TestCatchUpOfALongOutage: after more than a minute the newest tick is not late any more, but missed.
+// TestCatchUpOfALongOutage: after more than a minute the newest tick is no longer late, but missed.
 func TestCatchUpOfALongOutage(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[job.CatchUp][]int{job.CatchUpNone: {3600, 10800}, job.CatchUpLast: {3600, 7200, 10800}} {
@@ -279,7 +279,7 @@ func TestCatchUpOfALongOutage(t *testing.T) {
 	}
 }
 
-// TestCatchUpByTheClockOfTheStore has a worker whose clock is an hour behind that of the store.
+// TestCatchUpByTheClockOfTheStore: the worker's clock is an hour behind that of the store.
 func TestCatchUpByTheClockOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newCronRig(t, job.CatchUpNone)
@@ -291,7 +291,7 @@ func TestCatchUpByTheClockOfTheStore(t *testing.T) {
 	})
 }
 
-// An aheadStore says that it is an hour later than it is.
+// An aheadStore reports a time that is an hour ahead.
 type aheadStore struct{ job.Store }
 
 func (s *aheadStore) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
@@ -307,7 +307,8 @@ func (s *aheadStore) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	return s.Store.Tick(ctx, t)
 }
 
-// TestCronWithoutAJobOfNew: a cron whose function returns a job that was not made by New, or does not return, leaves out its tick, and the worker goes on.
+// TestCronWithoutAJobOfNew: if the function of a cron returns a job that was not created by New, or does not return, the tick is skipped, and the
+// worker continues.
 func TestCronWithoutAJobOfNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		empty := job.Cron{Name: "empty", Spec: "@every 1s", Job: func(time.Time) (*job.Job, error) { return &job.Job{}, nil }}

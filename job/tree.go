@@ -2,7 +2,7 @@ package job
 
 import "time"
 
-// MaxTree is how many bytes of JSON a Tree has at most.
+// MaxTree is the maximum size of the JSON of a Tree, in bytes.
 const MaxTree = 64 << 10
 
 // A Tree is a snapshot of what an attempt was doing, which its worker takes while somebody watches the job, see Store.Watch.

@@ -14,8 +14,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestUnitsLaws compares units with a naive bucket, which is filled evenly and may be in debt: whoever starts while any unit is left, uses no more than the
-// rate gives, and the time that Next tells is the first at which one may.
+// TestUnitsLaws compares units with a naive bucket, which is filled evenly and may be in debt: a caller that starts while any unit is left uses no
+// more than the rate allows, and the time that Next returns is the first at which one may start.
 func TestUnitsLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := job.Rate{
@@ -27,7 +27,7 @@ func TestUnitsLaws(t *testing.T) {
 		}
 		burst, perMicro := float64(max(r.Burst, 1)), float64(r.N)/float64(r.Per/time.Microsecond)
 		now, full, bucket := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Time{}, burst
-		early := 0.0 // what starts that came late may have gained, and roundings lost
+		early := 0.0 // what late starts may have gained, and rounding may have lost
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			n := rapid.IntRange(0, 1e5).Draw(t, "units")
 			if rapid.IntRange(0, 4).Draw(t, "give back") == 0 {
@@ -37,7 +37,7 @@ func TestUnitsLaws(t *testing.T) {
 				early = max(early, min(float64(n)/2, 50_000*perMicro))
 			}
 			full, bucket = r.Charge(full, now, n), min(bucket-float64(n), burst)
-			early += perMicro // a time is a whole microsecond, rounded up
+			early += perMicro // times are rounded up to whole microseconds
 			if left := burst - max(float64(full.Sub(now)/time.Microsecond), 0)*perMicro; math.Abs(left-bucket) > early+1e-6*math.Abs(left)+2 {
 				t.Fatalf("after %d units %f are left, want %f, and %f more or less", n, left, bucket, early)
 			}
@@ -64,7 +64,7 @@ func TestUnitsOfALargeJob(t *testing.T) {
 	}
 }
 
-// unitsRun runs jobs of a queue with 100 units an hour, one after the other, and returns when each began.
+// unitsRun runs jobs of a queue with 100 units an hour, one after the other, and returns when each started.
 func unitsRun(t *testing.T, jobs int, cost int, handle func(ctx context.Context, n int) error) (began []time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func unitsRun(t *testing.T, jobs int, cost int, handle func(ctx context.Context,
 	return began
 }
 
-// TestSpend: the jobs behind one that has spent more than its cost wait longer, and not as long behind one that has spent less.
+// TestSpend: the jobs after one that has spent more than its cost wait longer; after one that has spent less, they wait less.
 func TestSpend(t *testing.T) {
 	t.Parallel()
 	minutes := func(n ...time.Duration) (want []time.Duration) {
@@ -124,14 +124,14 @@ func TestSpend(t *testing.T) {
 		})
 		for i, at := range got {
 			if (at - test.want[i]).Abs() > 10*time.Second {
-				t.Errorf("%s: the jobs began after %v, want %v", name, got, test.want)
+				t.Errorf("%s: the jobs started after %v, want %v", name, got, test.want)
 				break
 			}
 		}
 	}
 }
 
-// TestSpendIsChecked: what is out of range changes nothing, and says what to give.
+// TestSpendIsChecked: a value out of range changes nothing, and the error says what to give.
 func TestSpendIsChecked(t *testing.T) {
 	if err := job.Spend(t.Context(), 5); err != nil {
 		t.Errorf("without a job: %v", err)
@@ -156,7 +156,7 @@ func TestSpendIsChecked(t *testing.T) {
 	}
 }
 
-// settler notes what it is to settle, and says that it did.
+// A settler records the outcomes that it is given, and succeeds.
 type settler struct{ outcomes []job.Outcome }
 
 func (s *settler) Settle(_ context.Context, _ job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
@@ -164,7 +164,7 @@ func (s *settler) Settle(_ context.Context, _ job.Session, outcomes ...job.Outco
 	return nil, nil
 }
 
-// TestSpendInATransaction: what was spent before a job completes in a transaction of its handler is booked there.
+// TestSpendInATransaction: what was spent before the handler calls Complete is booked in its transaction.
 func TestSpendInATransaction(t *testing.T) {
 	var tx settler
 	unitsRun(t, 1, 50, func(ctx context.Context, _ int) error {

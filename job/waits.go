@@ -24,13 +24,13 @@ type WaitTime struct {
 }
 
 const (
-	waitsEvery    = 10 * time.Second // the wait profile is read so often
-	mostWaitKinds = 10               // with the most time are reported
-	mostKindWaits = 5                // of each
+	waitsEvery    = 10 * time.Second // how often the wait profile is read
+	mostWaitKinds = 10               // kinds that are reported, those with the most time
+	mostKindWaits = 5                // waits of each kind
 	mostWaitBytes = 120
 )
 
-// kindWaits is what a worker reports of the waits of its jobs. It is kept for a while, because a worker reports once a second.
+// kindWaits caches what a worker reports about the waits of its jobs, since the worker reports it once a second.
 type kindWaits struct {
 	mu   sync.Mutex
 	list []KindWaits
@@ -81,7 +81,7 @@ func waitsByKind(p inspect.WaitProfile, prefix string, kinds []string) []KindWai
 	return list[:min(mostWaitKinds, len(list))]
 }
 
-// kindOf is the kind of job that a task with the name belongs to; "" for none. Of two that may be meant, it is the longer one.
+// kindOf returns the kind of job that a task with the name belongs to; "" for none. If several kinds match, the longest counts.
 func kindOf(name, prefix string, kinds []string) (found string) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok {

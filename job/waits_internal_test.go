@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// However many kinds there are, and places they wait at, a worker reports a few kilobytes.
+// TestWaitsByKindAreBounded: however many kinds and places of waits there are, a worker reports a few kilobytes.
 func TestWaitsByKindAreBounded(t *testing.T) {
 	var p inspect.WaitProfile
 	var kinds []string

@@ -15,7 +15,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// A worker reports where the time of its jobs goes, by kind: in the tasks of the jobs, too, however many slots they are in.
+// TestWorkerReportsWaitsByKind: a worker reports where the time of its jobs is spent, by kind, including the tasks of the jobs, in whatever slots
+// they run.
 func TestWorkerReportsWaitsByKind(t *testing.T) {
 	for _, watch := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestWorkerReportsWaitsByKind(t *testing.T) {
 				}
 				switch waits := workers[0].Waits; {
 				case !watch && waits != nil:
-					t.Errorf("without a watch it reports %+v", waits)
+					t.Errorf("without a watch the worker reports %+v", waits)
 				case watch && len(waits) != 2:
 					t.Errorf("got %+v", waits)
 				case watch:

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	mostTrees     = 16                     // reported at once; of more watched jobs each has its turn
-	lookEach      = 950 * time.Millisecond // a beat of a second, whose ticks jitter
-	snapshotShare = 10                     // a snapshot that took long is followed by so many times that without one
+	mostTrees     = 16                     // per report; if more jobs are watched, they take turns
+	lookEach      = 950 * time.Millisecond // a little less than the beat of a second, whose ticks jitter
+	snapshotShare = 10                     // after a snapshot, none is taken for at least that many times its duration
 	mostTreeText  = 1 << 10                // bytes of a name, path or place in a tree
 )
 
-// A lookout takes the trees of jobs that somebody watches. The renew loop alone uses it.
+// A lookout takes the trees of jobs that somebody watches. Only the renew loop uses it.
 type lookout struct {
-	reported map[ID]time.Time // the watched jobs, with when a tree was reported last
+	reported map[ID]time.Time // the watched jobs, and when a tree of each was last reported
 	next     time.Time        // no snapshot before that
 }
 
-// watch notes which jobs are watched now, and reports whether one was not before.
+// watch records which jobs are watched now, and reports whether one is new.
 func (l *lookout) watch(ids []ID) (fresh bool) {
 	if len(ids) == 0 {
 		l.reported = nil
@@ -39,7 +39,7 @@ func (l *lookout) watch(ids []ID) (fresh bool) {
 	return fresh
 }
 
-// trees returns what watched jobs are doing, at most once a second. Nothing is looked at when nobody watches.
+// trees returns the trees of watched jobs, at most once a second. It takes no snapshot while nobody watches.
 func (r *run) trees(now time.Time) []Tree {
 	l := &r.lookout
 	if len(l.reported) == 0 || now.Before(l.next) {
@@ -72,8 +72,8 @@ func (r *run) trees(now time.Time) []Tree {
 // scopeName is the name of the scope in which a job's handler runs.
 func scopeName(j *Job) string { return j.Kind + " " + j.ID.String() }
 
-// scopesOf finds the scopes of jobs in the tree of their worker. One that runs no handler yet, or no more, has none. What a
-// handler has named like a job is below the job's own.
+// scopesOf finds the scopes of jobs in the tree of their worker. A job whose handler does not run yet, or any more, has none. If a handler uses the
+// name of a job for a scope of its own, that is deeper in the tree: the shorter path counts.
 func scopesOf(worker inspect.Node, jobs []*Job) map[ID]*inspect.Node {
 	named := make(map[string]ID, len(jobs))
 	for _, j := range jobs {
@@ -88,7 +88,7 @@ func scopesOf(worker inspect.Node, jobs []*Job) map[ID]*inspect.Node {
 	return found
 }
 
-// treeJSON writes a tree with as many tasks as there is room for, the shallow ones first.
+// treeJSON writes a tree with as many tasks as fit into MaxTree, the shallow ones first.
 func treeJSON(n inspect.Node) []byte {
 	one := []inspect.Node{n}
 	most := min(trees.Count(one), MaxTree/100)

@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A spy is a store that notes what workers say and when.
+// A spy is a store that records what workers report and when.
 type spy struct {
 	job.Store
 	mu       sync.Mutex
@@ -31,7 +31,7 @@ func (s *spy) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	return s.Store.Renew(ctx, r)
 }
 
-// seen returns what was reported since the last call: how many renewals there were, when trees came, and how many stats.
+// seen returns what was reported since the last call: the number of renewals, when trees were reported, and the number of stats.
 func (s *spy) seen() (renewals int, trees []time.Time, stats int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *rig) watch(id job.ID, d time.Duration) job.Tree {
 	return tree
 }
 
-// watched watches a job until a tree has come, and reads it.
+// watched watches a job until a tree was reported, and decodes it.
 func (r *rig) watched(id job.ID) inspect.Node {
 	r.Helper()
 	r.watch(id, 10*time.Second)
@@ -78,7 +78,7 @@ func (r *rig) watched(id job.ID) inspect.Node {
 	return n
 }
 
-// find returns a task of a tree by its name.
+// findTask returns the task of a tree with a name.
 func (r *rig) findTask(tree inspect.Node, name string) *inspect.Node {
 	r.Helper()
 	n := trees.Find([]inspect.Node{tree}, func(n *inspect.Node) bool { return n.Name == name })
@@ -105,9 +105,9 @@ func TestTreeOfARunningJobIsShownWithinTwoSeconds(t *testing.T) {
 			id := r.enqueue()
 			seconds(10 + after)
 			if got := r.watch(id, 10*time.Second); got.JSON != nil || got.Attempt != 0 {
-				t.Errorf("the first watch shows %+v", got)
+				t.Errorf("the first watch returned %+v, want nothing", got)
 			}
-			seconds(1.01) // what is left of the beat; nothing else was looked at
+			seconds(1.01) // the rest of the beat
 			got := r.watch(id, 10*time.Second)
 			var tree inspect.Node
 			if err := json.Unmarshal(got.JSON, &tree); err != nil {
@@ -123,10 +123,10 @@ func TestTreeOfARunningJobIsShownWithinTwoSeconds(t *testing.T) {
 			if fetch.Wait.For != "sleep" || fetch.Wait.Func != "github.com/meanwhile-go/meanwhile/job_test.fetching" || fetch.Wait.Until.IsZero() {
 				t.Errorf("the task waits for %+v", fetch.Wait)
 			}
-			// The numbers and paths are those that the program shows of itself.
+			// The IDs and paths are those that the program shows.
 			own := trees.Find(inspect.Trees(), func(n *inspect.Node) bool { return n.ID == fetch.ID })
 			if own == nil || own.Path != fetch.Path || !strings.HasSuffix(own.Path, "/note "+id.String()+"/fetch") {
-				t.Errorf("task %d is %s, and the program has %+v", fetch.ID, fetch.Path, own)
+				t.Errorf("task %d has the path %s, and the program shows %+v", fetch.ID, fetch.Path, own)
 			}
 		})
 	}
@@ -139,7 +139,7 @@ func TestNothingIsToldWhenNobodyWatches(t *testing.T) {
 		seconds(10)
 		s.seen()
 		seconds(600)
-		if renewals, trees, stats := s.seen(); renewals > 601 || len(trees) != 0 || stats > 41 { // how long the queue is
+		if renewals, trees, stats := s.seen(); renewals > 601 || len(trees) != 0 || stats > 41 { // the stats are the lengths of the queue
 			t.Errorf("in 600 s without a watch: %d renewals, %d with trees, %d stats", renewals, len(trees), stats)
 		}
 
@@ -147,7 +147,7 @@ func TestNothingIsToldWhenNobodyWatches(t *testing.T) {
 		seconds(30)
 		renewals, trees, stats := s.seen()
 		if renewals > 32 || len(trees) < 19 || len(trees) > 21 || stats > 3 {
-			t.Errorf("in 30 s of which 20 with a watch: %d renewals, %d with trees, %d stats", renewals, len(trees), stats)
+			t.Errorf("in 30 s, 20 of them with a watch: %d renewals, %d with trees, %d stats", renewals, len(trees), stats)
 		}
 		for i := 1; i < len(trees); i++ {
 			if d := trees[i].Sub(trees[i-1]); d < 950*time.Millisecond {
@@ -156,7 +156,7 @@ func TestNothingIsToldWhenNobodyWatches(t *testing.T) {
 		}
 		seconds(60)
 		if renewals, trees, _ := s.seen(); renewals > 61 || len(trees) != 0 {
-			t.Errorf("60 s after the watch: %d renewals, %d with trees", renewals, len(trees))
+			t.Errorf("in the 60 s after the watch: %d renewals, %d with trees", renewals, len(trees))
 		}
 		if got := r.watch(other, 0); got.JSON != nil {
 			t.Errorf("a job that nobody watched has the tree %s", got.JSON)
@@ -217,13 +217,14 @@ func TestTreesOfManyWatchedJobsHaveTheirTurns(t *testing.T) {
 		defer s.mu.Unlock()
 		for _, renewal := range s.renewals {
 			if len(renewal.Trees) > 16 {
-				t.Errorf("%d trees at once", len(renewal.Trees))
+				t.Errorf("got %d trees in one renewal, want at most 16", len(renewal.Trees))
 			}
 		}
 	})
 }
 
-// A store may report other watched jobs each time; that must not make its worker call it without a pause.
+// TestWatchesThatComeAndGoCostOneMoreCallABeat: a store may report other watched jobs each time. This must not make its worker call it without a
+// pause.
 func TestWatchesThatComeAndGoCostOneMoreCallABeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
@@ -282,10 +283,10 @@ func TestLargeTreesAreCut(t *testing.T) {
 				tree := r.watched(id)
 				text := r.watch(id, 0).JSON
 				if len(text) > job.MaxTree || len(text) < job.MaxTree/3 {
-					t.Errorf("%d bytes, of %d", len(text), job.MaxTree)
+					t.Errorf("the tree has %d bytes, of at most %d", len(text), job.MaxTree)
 				}
 				if n := trees.Count([]inspect.Node{tree}); n != tasks[name] {
-					t.Errorf("the tree has %d tasks, with those it counts only, want %d", n, tasks[name])
+					t.Errorf("the tree has %d tasks, including those that it only counts, want %d", n, tasks[name])
 				}
 				for n := range trees.Tasks([]inspect.Node{tree}) {
 					if len(n.Name) > 1<<10 || len(n.Path) > 1<<10 || len(n.Wait.On) > 1<<10 {
@@ -322,7 +323,7 @@ func TestWatchEndsWithTheAttempt(t *testing.T) {
 			if got := r.watch(id, time.Minute); got.JSON != nil {
 				t.Errorf("the tree of an attempt that has ended: %s", got.JSON)
 			}
-			seconds(60) // now the second attempt has run for 4 s
+			seconds(60) // then the second attempt has run for 4 s
 		}
 		r.wantState(id, job.Discarded)
 	})

@@ -27,7 +27,7 @@ const (
 // is queued. The URL is kept in [Job.Meta], where everybody who may read the job sees it.
 func Webhook(address string) Option { return Meta(MetaWebhook, address) }
 
-// checkWebhook returns what is wrong with the URL in meta, if there is one.
+// checkWebhook returns an error if meta has a webhook whose URL is invalid.
 func checkWebhook(meta map[string]string) error {
 	text, given := meta[MetaWebhook]
 	if !given {
@@ -66,7 +66,7 @@ type webhookBody struct {
 	Meta    map[string]string `json:"meta,omitempty"`
 }
 
-// outcome is that of a job as it is, with what follows it: then, and the call of its webhook if it has finished.
+// outcome returns the outcome of a job in its present state, with its follow-up jobs: then, and the call of its webhook if it has finished.
 func (j *Job) outcome(then []*Job) Outcome {
 	o := Outcome{Job: j, Then: then}
 	if j.Meta[MetaWebhook] == "" || !j.State.Finished() {

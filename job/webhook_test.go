@@ -13,7 +13,7 @@ import (
 
 const hook = "https://example.com/finished"
 
-// calls returns the bodies of the calls of webhooks that are enqueued.
+// calls returns the bodies of the webhook calls that were enqueued.
 func (r *rig) calls() (bodies []map[string]any) {
 	r.Helper()
 	for j, err := range job.List(r.ctx, r.store, job.Filter{Kinds: []string{"http.request"}}) {
@@ -63,22 +63,22 @@ func TestWebhookIsCalledOnce(t *testing.T) {
 				}
 				got := calls[0]
 				if got["id"] != id.String() || got["state"] != string(test.state) || got["kind"] != "note" || got["queue"] != "notes" || got["attempt"] != 1.0 {
-					t.Errorf("the call says %v", got)
+					t.Errorf("got call %v", got)
 				}
 				if meta := got["meta"].(map[string]any); len(meta) != 1 || meta["tenant"] != "7" {
-					t.Errorf("it has the meta %v", meta)
+					t.Errorf("the call has the meta %v", meta)
 				}
 				_, result := got["result"]
 				text, _ := got["error"].(string)
 				if completed := test.state == job.Completed; result != completed || strings.Contains(text, errFlaky.Error()) == completed {
-					t.Errorf("it has the result %v and the error %q", got["result"], text)
+					t.Errorf("the call has the result %v and the error %q", got["result"], text)
 				}
 			})
 		})
 	}
 }
 
-// An attempt that fails and is tried again calls nobody; what follows a job does so beside the call.
+// TestWebhookAfterRetriesAndBesideThen: an attempt that fails and is retried makes no call. Follow-up jobs are enqueued besides the call.
 func TestWebhookAfterRetriesAndBesideThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := job.Config{Queues: []job.QueueConfig{{Name: "notes"}}}
@@ -98,7 +98,7 @@ func TestWebhookAfterRetriesAndBesideThen(t *testing.T) {
 			t.Errorf("called %v, want once after the third attempt", calls)
 		}
 		if n := len(r.followers()); n != 1 {
-			t.Errorf("%d jobs follow it, want 1", n)
+			t.Errorf("got %d follow-up jobs, want 1", n)
 		}
 	})
 }
@@ -130,7 +130,7 @@ func TestWebhookOfClaimer(t *testing.T) {
 	})
 }
 
-// Whose last attempt ended with its process is discarded by the next claim, which calls as well.
+// TestWebhookOfTheLost: a job whose last attempt ended with its process is discarded by the next claim, which also enqueues the call.
 func TestWebhookOfTheLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounter(t)

@@ -9,11 +9,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/durationtext"
 )
 
-// workerHeard is for how long nothing may be heard of a worker that counts for [Why]: the default lease.
+// workerHeard is how recently a worker must have been seen to count for [Why]: the default lease.
 const workerHeard = 30 * time.Second
 
-// Why returns one sentence that explains why a queued job does not run: it is not due yet, its queue is paused, no worker takes it, a limit of its
-// queue or of its key is reached, one of these was throttled, or the workers are busy. For a job that runs or has finished, the sentence says that.
+// Why returns one sentence that explains why a queued job does not run: it is not due yet, its queue is paused, no worker claims it, a limit of its
+// queue or of its key is reached, one of these was throttled, or the workers are busy. For a job that is running or has finished, it returns the
+// state.
 func Why(ctx context.Context, s Store, id ID) (string, error) {
 	j, err := Find(ctx, s, id)
 	if err != nil {
@@ -116,7 +117,7 @@ func (u *LimitUse) reason(j *Job) string {
 	return ""
 }
 
-// running describes how many jobs of a queue or a key run, as many as may.
+// running describes how many jobs of a queue or a key run, which is as many as may.
 func running(n, limit int, of string) string {
 	if n == 1 && limit == 1 {
 		return "1 of 1 job of " + of + " runs"
@@ -138,7 +139,7 @@ func busy(able []WorkerInfo, info QueueInfo) string {
 		number(info.Queued, "job is", "jobs are"), info.Name, number(int64(slots-used), "slot", "slots"))
 }
 
-// number is a number with what there are so many of.
+// number returns n with the singular or the plural of what is counted.
 func number(n int64, one, several string) string {
 	if n == 1 {
 		return "1 " + one

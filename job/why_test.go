@@ -157,12 +157,12 @@ func TestWhy(t *testing.T) {
 		time.Sleep(time.Minute)
 		want(insert(), "no worker claims jobs of queue models")
 		if _, err := job.Why(ctx, s, job.NewID()); !errors.Is(err, job.ErrNotFound) {
-			t.Errorf("of a job that does not exist: %v", err)
+			t.Errorf("a job that does not exist: %v", err)
 		}
 	})
 }
 
-// TestWhyOfOne: one job, and one free slot, are one.
+// TestWhyOfOne: texts about one job and one free slot are in the singular.
 func TestWhyOfOne(t *testing.T) {
 	s := memory.New()
 	j, err := job.New("k", json.RawMessage("null"))

@@ -35,19 +35,19 @@ type Worker struct {
 	changing sync.Mutex // one change of load at a time
 	load     atomic.Pointer[workload]
 	kinds    []string // of the handlers, sorted
-	durable  bool     // a claim must not be forgotten: some kind is run at most once
+	durable  bool     // claims must survive a power failure: some kind runs at most once
 	health   health
-	err      error // what is wrong with the config
+	err      error // the error of the config
 }
 
-// NewWorker makes a worker; [Worker.Run] starts it, and returns an error if the config or the handlers are invalid.
+// NewWorker returns a worker; [Worker.Run] starts it, and returns an error if the config or the handlers are invalid.
 func NewWorker(store Store, config Config, handlers ...Handler) *Worker {
 	w := &Worker{store: store, config: config, handlers: map[string]*Handler{}}
 	w.err = w.prepare(handlers)
 	return w
 }
 
-// prepare fills in the defaults and checks what was given.
+// prepare fills in the defaults and checks the config and the handlers.
 func (w *Worker) prepare(handlers []Handler) error {
 	c := &w.config
 	queues := []string{DefaultQueue}
@@ -123,7 +123,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer w.health.run.Store(nil)
 	switch err := w.store.Ping(ctx); {
 	case ctx.Err() != nil:
-		return nil // stopped before it had begun
+		return nil // stopped before it has started
 	case err != nil:
 		return fmt.Errorf("worker: %w", err)
 	}
@@ -136,12 +136,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	return nil
 }
 
-// fatal reports whether an error of the store will not pass.
+// fatal reports whether retrying cannot fix an error of the store.
 func fatal(err error) bool {
 	return errors.Is(err, ErrClosed) || errors.Is(err, ErrNoSchema) || errors.Is(err, ErrSchema)
 }
 
-// version is what workers say of the program they are part of, with each renewal: reading it takes longer than all else of one.
+// version is the version of the program, which workers report with each renewal. It is read once: reading it takes longer than the rest of a
+// renewal.
 var version = sync.OnceValue(func() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version

@@ -19,19 +19,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// unreliable is a store whose calls fail now and then: some before anything happened, some after it, when only the answer is
-// lost, and some take long.
+// unreliable is a store whose calls fail at random: some before they have an effect, some after it, so that only the answer is lost. Some take
+// long.
 type unreliable struct {
 	job.Store
 	mu     sync.Mutex
 	random *rand.Rand
-	share  float64   // of the calls that fail
-	cut    time.Time // until then all do
+	share  float64   // the share of calls that fail
+	cut    time.Time // until then all calls fail
 }
 
 var errInjected = errors.New("injected")
 
-// draw says what is to happen to a call.
+// draw draws what happens to a call.
 func (u *unreliable) draw() (before, after bool, delay time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -88,8 +88,8 @@ func (u *unreliable) Wait(ctx context.Context, queues ...string) error {
 	return err
 }
 
-// TestClaimsWithoutAnAnswer: what a claim has taken whose answer was lost comes with the next one, long before the lease is over, and
-// no attempt of it is lost, which counts for a kind that is run at most once.
+// TestClaimsWithoutAnAnswer: the jobs of a claim whose answer was lost are returned by the next one, long before the lease is over. No attempt is
+// lost, which matters for a kind that is run at most once.
 func TestClaimsWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
@@ -110,14 +110,14 @@ func TestClaimsWithoutAnAnswer(t *testing.T) {
 		seconds(120)
 		for _, id := range ids {
 			if j := r.wantState(id, job.Completed); j.Attempt != 1 || j.Crashed != 0 {
-				t.Errorf("attempt %d, died %d; want 1 and 0", j.Attempt, j.Crashed)
+				t.Errorf("attempt %d, crashed %d; want 1 and 0", j.Attempt, j.Crashed)
 			}
 		}
 	})
 }
 
-// TestALeaseThatRanOutIsAnotherSession: when the store was away for longer than a lease, the worker goes on under another number, so that
-// what it has given up is run again.
+// TestALeaseThatRanOutIsAnotherSession: after the store was unreachable for longer than a lease, the worker continues with a new session, so that
+// the jobs that it has given up are run again.
 func TestALeaseThatRanOutIsAnotherSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
@@ -145,7 +145,7 @@ func TestALeaseThatRanOutIsAnotherSession(t *testing.T) {
 		away.Store(false)
 		seconds(60)
 		if j := r.wantState(id, job.Completed); j.Attempt != 2 || j.Crashed != 1 {
-			t.Errorf("attempt %d, died %d; want 2 and 1", j.Attempt, j.Crashed)
+			t.Errorf("attempt %d, crashed %d; want 2 and 1", j.Attempt, j.Crashed)
 		}
 		if len(sessions) < 2 {
 			t.Errorf("there were %d sessions, want another one after the outage", len(sessions))
@@ -163,7 +163,7 @@ func (s *sessionSpy) Renew(ctx context.Context, r job.Renewal) (job.Renewed, err
 	return s.Store.Renew(ctx, r)
 }
 
-// TestWorkersOnAnUnreliableStore has faults between any two steps of two workers, and checks what must hold all the same.
+// TestWorkersOnAnUnreliableStore injects faults between any two steps of two workers, and checks what must hold nevertheless.
 func TestWorkersOnAnUnreliableStore(t *testing.T) {
 	for seed := range uint64(testenv.Rounds(4, 8)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -176,7 +176,8 @@ func TestWorkersOnAnUnreliableStore(t *testing.T) {
 	}
 }
 
-// testUnreliable runs workers on what open makes of store, or of the stores that it is made of, each as unreliable as unreliably makes it.
+// testUnreliable runs workers on the store that open returns for store, or for the stores that it consists of, each made unreliable by the function
+// unreliably.
 func testUnreliable(t *testing.T, seed uint64, store job.Store, open func(unreliably func(job.Store) *unreliable) job.Store) {
 	const jobs = 300
 	var mu sync.Mutex
@@ -286,7 +287,7 @@ func testUnreliable(t *testing.T, seed uint64, store job.Store, open func(unreli
 	}
 }
 
-// refusing is a store that never takes the outcome of one kind of job, nor of a batch in which there is one.
+// refusing is a store that never accepts the outcome of one kind of job, nor a batch that contains one.
 type refusing struct{ job.Store }
 
 func (r refusing) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
@@ -298,7 +299,7 @@ func (r refusing) Settle(ctx context.Context, session job.Session, outcomes ...j
 	return r.Store.Settle(ctx, session, outcomes...)
 }
 
-// TestAJobThatTheStoreRefusesHoldsUpNoOther has an outcome that cannot be written.
+// TestAJobThatTheStoreRefusesHoldsUpNoOther: the outcome of one job cannot be written.
 func TestAJobThatTheStoreRefusesHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -318,13 +319,13 @@ func TestAJobThatTheStoreRefusesHoldsUpNoOther(t *testing.T) {
 		r.wantState(bad.ID, job.Running)
 		seconds(40)
 		if j := r.wantState(bad.ID, job.Running); j.Crashed != 1 {
-			t.Errorf("died %d, want 1: it is given up after a lease, and run again then", j.Crashed)
+			t.Errorf("crashed %d, want 1: the job is given up after a lease, and then run again", j.Crashed)
 		}
 		r.end()
 	})
 }
 
-// TestWorkerStopsWhileTheStoreIsAway stops a worker that cannot write what became of its job.
+// TestWorkerStopsWhileTheStoreIsAway stops a worker that cannot write the outcome of its job.
 func TestWorkerStopsWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -342,8 +343,8 @@ func TestWorkerStopsWhileTheStoreIsAway(t *testing.T) {
 	})
 }
 
-// A hearsay store does what it is asked a moment later, also when nobody waits for it any more, as a server does that has the
-// statement of a canceled call.
+// A hearsay store executes a call a moment later, even if nobody waits for it any more, as a server does that has received the statement of a
+// canceled call.
 type hearsay struct {
 	job.Store
 	calls sync.WaitGroup
@@ -364,7 +365,7 @@ func (h *hearsay) Renew(ctx context.Context, r job.Renewal) (got job.Renewed, er
 	}
 }
 
-// A worker that was listed again after it had left would be listed for a day.
+// TestWorkerIsNotListedOnceItHasLeft: a worker that was listed again after it had left would stay listed for a day.
 func TestWorkerIsNotListedOnceItHasLeft(t *testing.T) {
 	for _, after := range []time.Duration{0, 100 * time.Millisecond, 350 * time.Millisecond, 1100 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
@@ -382,8 +383,8 @@ func TestWorkerIsNotListedOnceItHasLeft(t *testing.T) {
 	}
 }
 
-// A belated store answers renewals and the writing of what is new of running jobs some time after it was asked, which it looks
-// at in the middle of that time.
+// A belated store answers some time after it was called, and reads the state in the middle of that time. This applies to renewals and to writes
+// about running jobs.
 type belated struct {
 	job.Store
 	delay time.Duration
@@ -403,8 +404,8 @@ func (b belated) Settle(ctx context.Context, session job.Session, outcomes ...jo
 	return b.Store.Settle(ctx, session, outcomes...)
 }
 
-// TestAnswerAboutTheAttemptBefore: when the store is asked about an attempt and that ends meanwhile, it says that the attempt is
-// not held any more. By then the next attempt of the job may run in the same worker.
+// TestAnswerAboutTheAttemptBefore: if an attempt ends while the store is asked about it, the store reports that the attempt is not held any more.
+// By then the next attempt of the job may run in the same worker.
 func TestAnswerAboutTheAttemptBefore(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -441,14 +442,14 @@ func TestAnswerAboutTheAttemptBefore(t *testing.T) {
 					t.Errorf("an attempt was canceled: %v", cause)
 				}
 				if j := r.wantState(id, job.Completed); j.Crashed > 0 {
-					t.Errorf("the job died %d times", j.Crashed)
+					t.Errorf("the job crashed %d times", j.Crashed)
 				}
 			})
 		})
 	}
 }
 
-// A hangingStore does not answer the first ping of a worker until that gives up.
+// A hangingStore does not answer the ping of a worker before its ctx ends.
 type hangingStore struct{ job.Store }
 
 func (hangingStore) Ping(ctx context.Context) error {
@@ -456,7 +457,7 @@ func (hangingStore) Ping(ctx context.Context) error {
 	return fmt.Errorf("ping: %w", ctx.Err())
 }
 
-// TestWorkerStopsBeforeItsStoreAnswers: a stop is no failure, however early it comes.
+// TestWorkerStopsBeforeItsStoreAnswers: stopping a worker is no error, however early it happens.
 func TestWorkerStopsBeforeItsStoreAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)

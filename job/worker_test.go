@@ -30,7 +30,7 @@ var noteKind = job.Define[note]("note")
 
 var errFlaky = errors.New("flaky")
 
-// A rig is a worker on a memory store, in a bubble, and what it told its observer.
+// A rig is a worker on a memory store, in a bubble, and the events that its observer received.
 type rig struct {
 	*testing.T
 	ctx   context.Context
@@ -42,7 +42,7 @@ type rig struct {
 	events []string
 }
 
-// newRig starts a worker. The test ends with its graceful stop.
+// newRig starts a worker. The test ends by stopping it gracefully.
 func newRig(t *testing.T, config job.Config, handlers ...job.Handler) *rig {
 	t.Helper()
 	r := newIdleRig(t)
@@ -51,7 +51,7 @@ func newRig(t *testing.T, config job.Config, handlers ...job.Handler) *rig {
 	return r
 }
 
-// newIdleRig has no worker yet.
+// newIdleRig returns a rig without a worker.
 func newIdleRig(t *testing.T) *rig {
 	return &rig{T: t, ctx: t.Context(), store: memory.New(), ended: make(chan error, 1)}
 }
@@ -64,7 +64,7 @@ func (r *rig) startWorker(store job.Store, config job.Config, handlers ...job.Ha
 	r.run(job.NewWorker(store, config, handlers...))
 }
 
-// run starts a worker that the test has made.
+// run starts a worker that the test has created.
 func (r *rig) run(w *job.Worker) {
 	ctx, stop := context.WithCancel(r.ctx)
 	r.stop = stop
@@ -103,7 +103,7 @@ func (r *rig) observe(e job.Event) {
 	r.events = append(r.events, text)
 }
 
-// wantEvents compares what was observed, and forgets it.
+// wantEvents compares the observed events, and forgets them.
 func (r *rig) wantEvents(want ...string) {
 	r.Helper()
 	r.mu.Lock()
@@ -276,7 +276,7 @@ func TestWorkerOutcomes(t *testing.T) {
 	}
 }
 
-// A circle is an error that wraps itself, by another one: errors.Is and errors.As never return.
+// A circle is an error that wraps itself through another one, so that errors.Is and errors.As never return.
 type circle struct{ below error }
 
 func newCircle() error {
@@ -312,7 +312,7 @@ func TestWorkerRetriesUntilTheLastAttempt(t *testing.T) {
 func TestWorkerRunsADelayedJobOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late time.Duration
-		delay := time.Duration(testenv.Rounds(2, 36)) * time.Hour // it asks the store each second
+		delay := time.Duration(testenv.Rounds(2, 36)) * time.Hour // the worker asks the store each second
 		due := time.Now().Add(delay)
 		r := newRig(t, job.Config{}, noteKind.Handle(func(context.Context, note) error {
 			late = time.Since(due)
@@ -324,7 +324,7 @@ func TestWorkerRunsADelayedJobOnTime(t *testing.T) {
 		seconds(1)
 		r.wantState(id, job.Completed)
 		if late != 0 {
-			t.Errorf("it began %v late", late)
+			t.Errorf("the job started %v late", late)
 		}
 	})
 }
@@ -362,7 +362,7 @@ func TestWorkerKeepsResultProgressAndRecords(t *testing.T) {
 	})
 }
 
-// A log handler learns from the ctx which job it is.
+// TestTasksOfAJobHaveItsAttrs: a log handler can read from the ctx which job it is.
 func TestTasksOfAJobHaveItsAttrs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got string
@@ -404,7 +404,7 @@ func TestWorkerBoundsRecordsAndResult(t *testing.T) {
 			t.Errorf("a result of %d bytes was kept", len(j.Result))
 		}
 		if last := j.Records[len(j.Records)-1]; !strings.Contains(last.Message, "result") {
-			t.Errorf("the last record is %.40q: it should tell of the result", last.Message)
+			t.Errorf("the last record is %.40q: want one about the result", last.Message)
 		}
 	})
 }
@@ -430,7 +430,7 @@ func TestWorkerObeysCancelFromOutside(t *testing.T) {
 	})
 }
 
-// What becomes of a job that is canceled is said by what its handler does, also with tasks of its own; the worker goes on.
+// TestCanceledHandlers: the handler decides the outcome of a canceled job, also with its own tasks, and the worker continues.
 func TestCanceledHandlers(t *testing.T) {
 	obeys := func(ctx context.Context) error { return meanwhile.Sleep(ctx, 3*time.Second) }
 	const plain, reported = "context canceled: the job was canceled", "the job was canceled"
@@ -479,7 +479,7 @@ func TestCanceledHandlers(t *testing.T) {
 	}
 }
 
-// TestCancelIsOfOneAttempt cancels jobs as they end: those that come after them in the same slot notice nothing.
+// TestCancelIsOfOneAttempt cancels jobs as they end. The jobs that run after them in the same slots are not affected.
 func TestCancelIsOfOneAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const jobs = 500
@@ -492,7 +492,7 @@ func TestCancelIsOfOneAttempt(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			time.Sleep(rand.N(1500 * time.Millisecond)) // the worker hears of it within a second
+			time.Sleep(rand.N(1500 * time.Millisecond)) // the worker receives it within a second
 			switch cause := context.Cause(ctx); {
 			case n.Text == "keep" && cause != nil:
 				t.Errorf("a job that nobody has canceled was canceled: %v", cause)
@@ -516,12 +516,12 @@ func TestCancelIsOfOneAttempt(t *testing.T) {
 			t.Errorf("%d of %d jobs were kept", n, jobs/2)
 		}
 		if n := canceled.Load(); n < jobs/20 {
-			t.Errorf("%d jobs were canceled while they ran: too few to tell anything", n)
+			t.Errorf("%d jobs were canceled while they ran: too few to be a test", n)
 		}
 	})
 }
 
-// TestCancelJustBeforeARetry: the worker has not heard of the request when the attempt fails, which would be tried again.
+// TestCancelJustBeforeARetry: the worker has not received the request when the attempt fails, which would be retried.
 func TestCancelJustBeforeARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
@@ -536,7 +536,7 @@ func TestCancelJustBeforeARetry(t *testing.T) {
 		id := r.enqueue()
 		seconds(1)
 		if j := r.wantState(id, job.Canceled); j.LastError() != "not this time" {
-			t.Errorf("its failure is %q", j.LastError())
+			t.Errorf("got failure %q", j.LastError())
 		}
 	})
 }
@@ -574,7 +574,7 @@ func TestWorkerDiscardsAJobThatKillsItsProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{T: t, ctx: t.Context(), store: memory.New(), ended: make(chan error, 1)}
 		id := r.enqueue(job.MaxAttempts(3))
-		for i := range 3 { // workers that claim it and are not heard of again
+		for i := range 3 { // workers that claim it and never renew their lease
 			claim := job.Claim{Worker: fmt.Sprint("dead", i), Session: job.Session(i + 1), Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: time.Second, Expired: true}
 			if got, err := r.store.Claim(r.ctx, claim); err != nil || len(got.Jobs) != 1 {
 				t.Fatalf("claim %d: %+v, %v", i, got, err)
@@ -587,7 +587,7 @@ func TestWorkerDiscardsAJobThatKillsItsProcess(t *testing.T) {
 		seconds(5)
 		j := r.wantState(id, job.Discarded)
 		if ran || j.Crashed != 3 || !strings.Contains(j.LastError(), "the process died 3 times") {
-			t.Errorf("ran %v, died %d, error %q", ran, j.Crashed, j.LastError())
+			t.Errorf("ran %v, crashed %d, error %q", ran, j.Crashed, j.LastError())
 		}
 	})
 }
@@ -602,7 +602,7 @@ func TestWorkerThatLosesItsLeaseCannotSettle(t *testing.T) {
 			if err := meanwhile.Sleep(ctx, time.Minute); err != nil {
 				cause = context.Cause(ctx)
 			}
-			return nil // it pretends to have succeeded
+			return nil // it reports success nevertheless
 		}))
 		t.Cleanup(r.end)
 		id := r.enqueue()
@@ -616,13 +616,13 @@ func TestWorkerThatLosesItsLeaseCannotSettle(t *testing.T) {
 		cut.set(false)
 		seconds(30)
 		if j := r.wantState(id, job.Running); j.Attempt < 2 || j.Crashed == 0 {
-			t.Errorf("attempt %d, died %d: want another attempt", j.Attempt, j.Crashed)
+			t.Errorf("attempt %d, crashed %d: want another attempt", j.Attempt, j.Crashed)
 		}
 	})
 }
 
-// TestClaimThatTheStoreForgot: after a loss of power the job is queued again, and may come to the same worker with the same
-// attempt. Then only the second run of it counts.
+// TestClaimThatTheStoreForgot: after a power failure the job is queued again, and may be claimed by the same worker with the same attempt. Then
+// only its second run counts.
 func TestClaimThatTheStoreForgot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var causes []error
@@ -654,7 +654,7 @@ func TestClaimThatTheStoreForgot(t *testing.T) {
 	})
 }
 
-// A sessionStore knows in which session its worker claims.
+// A sessionStore records the session of its worker.
 type sessionStore struct {
 	job.Store
 	session atomic.Int64
@@ -665,7 +665,7 @@ func (s *sessionStore) Claim(ctx context.Context, c job.Claim) (job.Claimed, err
 	return s.Store.Claim(ctx, c)
 }
 
-// forget deletes a running job, as if it had never been.
+// forget deletes a running job, as if it had never existed.
 func (s *sessionStore) forget(t *testing.T, running *job.Job) {
 	t.Helper()
 	ended := *running
@@ -984,7 +984,7 @@ func TestCompleteInATransaction(t *testing.T) {
 	})
 }
 
-// What a handler does after its transaction is no matter of leases: the store does not hold the job any more, as it should be.
+// TestAfterComplete: after Complete, the handler is not affected by the lease: the store no longer holds the job, as intended.
 func TestAfterComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r *rig
@@ -1041,7 +1041,7 @@ func TestWorkerConfigErrors(t *testing.T) {
 	}
 }
 
-// An open transaction holds the job that it has settled until it is committed: who wants to write the job waits for it.
+// An openTx is a transaction that locks the job that it has settled until it is committed: writes to the job wait for it.
 type openTx struct {
 	job.Store
 	held   atomic.Pointer[job.ID]
@@ -1079,8 +1079,8 @@ func (o *openTx) Settle(ctx context.Context, session job.Session, outcomes ...jo
 	return o.Store.Settle(ctx, session, outcomes...)
 }
 
-// TestALongTransactionWithComplete: what a handler logs after Complete cannot be written before its transaction has ended. To wait
-// for that would let the leases of all other jobs of the worker run out.
+// TestALongTransactionWithComplete: what a handler logs after Complete cannot be written before its transaction has ended. If the worker waited for
+// that, the leases of all its other jobs would run out.
 func TestALongTransactionWithComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
@@ -1122,7 +1122,7 @@ func TestALongTransactionWithComplete(t *testing.T) {
 	})
 }
 
-// TestWorkerNames: a name that some store cannot keep is refused by Run, before the store is asked for jobs again and again.
+// TestWorkerNames: Run refuses a name that some store cannot keep, before it asks the store for jobs again and again.
 func TestWorkerNames(t *testing.T) {
 	for _, name := range []string{"a\x00b", "a\nb", "a\xffb", strings.Repeat("w", 256)} {
 		ctx, cancel := context.WithCancel(t.Context())

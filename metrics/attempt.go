@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// outcomes are how attempts end, as the label says; other events have none.
+// outcomes are the values of the label outcome, by the event of an attempt that has ended; other events have none.
 var outcomes = [...]string{
 	job.JobCompleted: "completed",
 	job.JobRetried:   "retried",
@@ -22,11 +22,10 @@ var outcomes = [...]string{
 	job.JobLost:      "lost",
 }
 
-// buckets are about as far apart as people tell times from each other. Where Prometheus asks for native histograms, it gets
-// those, which are finer.
+// buckets are as far apart as the durations that people distinguish. If Prometheus asks for native histograms, it gets those, which are finer.
 var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200}
 
-// attempts counts what became of the attempts of jobs.
+// attempts counts the attempts of jobs by outcome.
 type attempts struct {
 	ended     *prometheus.CounterVec
 	wait, run *prometheus.HistogramVec
@@ -36,12 +35,12 @@ type attempts struct {
 	lines atomic.Pointer[map[pair]*jobCounters] // copied to add one: events only read it
 }
 
-// A pair is the labels of a job.
+// A pair has the labels of a job.
 type pair struct{ queue, kind string }
 
-// A jobCounters is what is counted for the jobs of one pair.
+// A jobCounters has the metrics of the jobs of one pair.
 type jobCounters struct {
-	ended     [len(outcomes)]prometheus.Counter // by the event that tells of it
+	ended     [len(outcomes)]prometheus.Counter // by event
 	wait, run prometheus.Observer
 	mean      mean // of the run time
 }
@@ -71,7 +70,7 @@ func histogram(name, help string, labels []string) *prometheus.HistogramVec {
 	}, labels)
 }
 
-// labels returns those of a queue and kind, which are other when there are too many.
+// labels returns the labels of a queue and kind; both are other if there are too many.
 func (a *attempts) labels(queue, kind string) pair {
 	if p := (pair{queue, kind}); a.places.assign(p) {
 		return p
@@ -79,7 +78,7 @@ func (a *attempts) labels(queue, kind string) pair {
 	return pair{other, other}
 }
 
-// lookup returns the line of a queue and kind, or nil when none of their jobs was run.
+// lookup returns the line of a queue and kind, or nil if none of their jobs has run.
 func (a *attempts) lookup(p pair) *jobCounters { return (*a.lines.Load())[p] }
 
 // counters returns the line of a queue and kind.
@@ -100,7 +99,7 @@ func (a *attempts) counters(queue, kind string) *jobCounters {
 	return l
 }
 
-// newLine makes a line with all its counters, so that the first failure is a step from zero, which rate sees.
+// newLine creates a line with all its counters at zero, so that the first failure is an increase, which the function rate of Prometheus sees.
 func (a *attempts) newLine(p pair) *jobCounters {
 	l := &jobCounters{wait: a.wait.WithLabelValues(p.queue, p.kind), run: a.run.WithLabelValues(p.queue, p.kind)}
 	for event, outcome := range outcomes {

@@ -97,7 +97,7 @@ func (m *Collector) Collect(ch chan<- prometheus.Metric) {
 	m.waits.collect(ch, inspect.Waits())
 }
 
-// gauge sends the present value of one.
+// gauge sends the current value of a gauge.
 func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, value float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// TestOutcomes has attempts end in each way, each after its own time.
+// TestOutcomes: attempts end with each outcome, each after a different time.
 func TestOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
@@ -47,7 +47,7 @@ func TestOutcomes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		running.State = job.Completed // by somebody else, as its worker sees it
+		running.State = job.Completed // from the worker's point of view, by somebody else
 		if lost, err := store.Settle(t.Context(), job.Session(store.session.Load()), job.Outcome{Job: running}); err != nil || len(lost) > 0 {
 			t.Fatal(lost, err)
 		}
@@ -86,7 +86,7 @@ func TestOutcomes(t *testing.T) {
 	})
 }
 
-// TestBacklog has jobs wait that nobody runs, after one of them was.
+// TestBacklog: jobs wait without a worker, after one of them has run.
 func TestBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mail, news := job.Define[note]("mail", job.Queue("post")), job.Define[note]("news", job.Queue("post"))
@@ -101,7 +101,7 @@ func TestBacklog(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		stop()
 		want(t, gather(t, m), map[string]float64{`meanwhile_queue_work_seconds{queue="post"}`: 0}) // none is due
-		for _, kind := range []job.EventKind{job.JobLost, job.JobReleased} {                       // how long these took says nothing
+		for _, kind := range []job.EventKind{job.JobLost, job.JobReleased} {                       // the durations of these do not count
 			m.Observe(job.Event{Kind: kind, Job: &job.Job{Queue: "post", Kind: "mail"}, Elapsed: time.Hour})
 		}
 		for range 5 {
@@ -151,7 +151,7 @@ func TestLaneRepairs(t *testing.T) {
 	want(t, gather(t, m), map[string]float64{`meanwhile_lane_repairs_total{queue="models"}`: 3})
 }
 
-// TestOnSQLite counts the jobs of a worker on a real store.
+// TestOnSQLite counts the jobs of a worker on a SQLite store.
 func TestOnSQLite(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), "sqlite:"+t.TempDir()+"/jobs.db")
 	if err != nil {
@@ -240,7 +240,7 @@ func everything(t *testing.T) *metrics.Collector {
 	return m
 }
 
-// A sessionStore knows in which session its worker claims.
+// A sessionStore records the session of its worker.
 type sessionStore struct {
 	job.Store
 	session atomic.Int64

@@ -17,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
-// A dashboard is what a test wants to know of Grafana's JSON.
+// A dashboard has the parts of Grafana's JSON that the tests check.
 type dashboard struct {
 	Title      string
 	Templating struct {
@@ -44,7 +44,7 @@ func readDashboard(t *testing.T, file string) dashboard {
 	return d
 }
 
-// TestDashboards checks each query against what the program exports, and that all of that is shown.
+// TestDashboards checks each query against the exported metrics, and that all of these are shown.
 func TestDashboards(t *testing.T) {
 	for file, exported := range map[string]map[string][]string{
 		"grafana.json":      series(t, everything(t), someRequests()),
@@ -86,7 +86,7 @@ func checkDashboard(t *testing.T, d dashboard, exported map[string][]string) {
 	}
 }
 
-// TestRules checks the alerts against what the program exports, and against those of the guide.
+// TestRules checks the alerts against the exported metrics, and against those of the guide.
 func TestRules(t *testing.T) {
 	text, err := os.ReadFile("../deploy/prometheus-rules.yaml")
 	if err != nil {
@@ -95,7 +95,7 @@ func TestRules(t *testing.T) {
 	exported := series(t, everything(t), someRequests(), someLogs())
 	rules := regexp.MustCompile(`(?m)^      - alert: (\w+)\n        expr: (.*)\n(?:        for: \d+m\n)?        labels: \{severity: (?:warning|critical)\}\n        annotations:\n          summary: "(.*)"$`).FindAllStringSubmatch(string(text), -1)
 	if n := strings.Count(string(text), "alert:"); n != len(rules) || n < 10 {
-		t.Errorf("%d of %d alerts are of the form that is expected", len(rules), n)
+		t.Errorf("%d of %d alerts have the expected form", len(rules), n)
 	}
 	queries := map[string]bool{}
 	for _, rule := range rules {
@@ -115,7 +115,7 @@ func TestRules(t *testing.T) {
 	alerts, _, _ = strings.Cut(alerts, "\n## ")
 	for i, block := range strings.Split(alerts, "```") {
 		if query := strings.Join(strings.Fields(strings.TrimPrefix(block, "text\n")), " "); i%2 == 1 && !queries[query] {
-			t.Errorf("the guide has an alert that the rules have not: %s", query)
+			t.Errorf("the guide has an alert that the rules do not have: %s", query)
 		}
 	}
 }
@@ -126,7 +126,7 @@ var (
 	grouping   = regexp.MustCompile(`\b(?:by|on) \(([^)]*)\)`)
 )
 
-// checkQuery returns the metrics of a query, after a look at its names, labels and brackets.
+// checkQuery returns the metrics of a query, and checks its names, labels and brackets.
 func checkQuery(t *testing.T, query string, exported map[string][]string) []string {
 	t.Helper()
 	var found []string
@@ -151,7 +151,7 @@ func checkQuery(t *testing.T, query string, exported map[string][]string) []stri
 		allowed = append(allowed, labels...)
 	}
 	if len(found) == 0 {
-		t.Errorf("%s: no metric of ours is in it", query)
+		t.Errorf("%s: it contains none of our metrics", query)
 	}
 	for _, match := range grouping.FindAllStringSubmatch(query, -1) {
 		for label := range strings.SplitSeq(match[1], ", ") {
@@ -187,7 +187,7 @@ func someLogs() *metrics.Logs {
 	})
 }
 
-// series returns the names of what collectors export, and their labels; those of histograms have le.
+// series returns the names of the metrics that collectors export, and their labels; those of histograms have le.
 func series(t *testing.T, collectors ...prometheus.Collector) map[string][]string {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry()

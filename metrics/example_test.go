@@ -49,7 +49,7 @@ func Example() {
 	// {"status":"failed","reasons":["worker 1: it does not run"]}
 }
 
-// show prints the lines of a page that have one of the parts.
+// show prints the lines of a page that contain one of the parts.
 func show(h http.Handler, path string, parts ...string) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -66,7 +66,7 @@ func show(h http.Handler, path string, parts ...string) {
 	}
 }
 
-// A program with a registry of its own registers the collector there, with labels of its own if it likes.
+// A program with its own registry registers the collector there, with more labels if needed.
 func ExampleNew() {
 	r := prometheus.NewRegistry()
 	m := metrics.New(metrics.Config{})

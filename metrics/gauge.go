@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// The gauges: what is true when Prometheus asks.
+// The gauges: the state at the time of a scrape.
 var (
 	jobsDesc     = desc("jobs", "Jobs in the store.", "queue", "kind", "state")
 	depthDesc    = desc("queue_depth", "Queued jobs, those that are not due yet included.", "queue")

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestGuide compares the table of the guide with what the collector exports, and checks the queries in its blocks.
+// TestGuide compares the table of the guide with the exported metrics, and checks the queries in its code blocks.
 func TestGuide(t *testing.T) {
 	text, err := os.ReadFile("../docs/metrics.md")
 	if err != nil {
@@ -34,10 +34,10 @@ func TestGuide(t *testing.T) {
 			want = "counter"
 		}
 		if kind != want {
-			t.Errorf("the guide says that %s is a %s, it is a %s", name, kind, want)
+			t.Errorf("the guide calls %s a %s, but it is a %s", name, kind, want)
 		}
 		if got := slices.Contains(fromStore, name); got != ofStore {
-			t.Errorf("the guide is wrong about whether %s is of the store", name)
+			t.Errorf("the guide is wrong about whether %s comes from the store", name)
 		}
 		var named []string
 		for _, label := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(match[4], -1) {
@@ -45,7 +45,7 @@ func TestGuide(t *testing.T) {
 		}
 		labels = slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return l == "le" })
 		if slices.Sort(named); !slices.Equal(named, labels) {
-			t.Errorf("the guide says that %s has the labels %q, it has %q", name, named, labels)
+			t.Errorf("by the guide, %s has the labels %q, but it has %q", name, named, labels)
 		}
 	}
 	for name := range exported {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// readyAge is how old an answer of the store may be that says whether requests may come.
+// readyAge is how old the result of the store may be for Readyz.
 const readyAge = time.Second
 
 // A report is the body of an answer about health.
@@ -16,10 +16,10 @@ type report struct {
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-// Healthz answers 200 while the claim loop of each watched worker and the store have advanced within [Config].Limit, and
-// otherwise 503 with the reasons as JSON, such as {"status":"failed","reasons":["…"]}. A worker that is full or stopping is
-// healthy; one that does not run is unhealthy, once the limit is over. The store is queried no more often than for scrapes, and
-// with the same deadline. The reasons do not contain the store's error texts, which may name hosts: those are in the log.
+// Healthz answers 200 while the claim loop of each watched worker and the store have advanced within [Config].Limit, and otherwise 503 with the
+// reasons as JSON, such as {"status":"failed","reasons":["…"]}. A worker that is at capacity or stopping is healthy; one that does not run is
+// unhealthy, once the limit is over. The store is queried no more often than for scrapes, and with the same deadline. The reasons do not contain
+// the store's error texts, which may name hosts: those are in the log.
 func (m *Collector) Healthz(w http.ResponseWriter, r *http.Request) {
 	var reasons []string
 	for i, worker := range m.watching() {
@@ -77,5 +77,5 @@ func answer(w http.ResponseWriter, r *http.Request, reasons []string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // an error is the client's
+	_ = json.NewEncoder(w).Encode(body) // an error concerns the client alone
 }

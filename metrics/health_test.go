@@ -17,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
-// probe asks one of the pages about health and compares the reasons.
+// probe requests one of the health pages and compares the reasons.
 func probe(t *testing.T, when string, page http.HandlerFunc, reasons ...string) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -38,7 +38,7 @@ func probe(t *testing.T, when string, page http.HandlerFunc, reasons ...string) 
 	}
 }
 
-// TestHealth has a claim loop stand still, and go on.
+// TestHealth: a claim loop stands still, and continues.
 func TestHealth(t *testing.T) {
 	for mode, name := range map[int32]string{refuses: "the store refuses", waits: "the store hangs"} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestHealth(t *testing.T) {
 					}
 				}
 				if strings.Contains(w.Body.String(), errRefused.Error()) {
-					t.Errorf("the words of the store are in the answer: %s", w.Body)
+					t.Errorf("the answer shows the error of the store: %s", w.Body)
 				}
 
 				store.mode.Store(answers)
@@ -78,7 +78,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestHealthOfAFullWorker: a worker whose jobs take an hour does not claim, and is well.
+// TestHealthOfAFullWorker: a worker at capacity, whose jobs take an hour, does not claim, and is healthy.
 func TestHealthOfAFullWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -97,7 +97,7 @@ func TestHealthOfAFullWorker(t *testing.T) {
 	})
 }
 
-// TestHealthOfACutOffWorker: one that is full and has lost the store is not well, though it has no reason to claim.
+// TestHealthOfACutOffWorker: a worker at capacity that cannot reach its store is unhealthy, although it has no reason to claim.
 func TestHealthOfACutOffWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &troubled{Store: memory.New()}
@@ -106,7 +106,7 @@ func TestHealthOfACutOffWorker(t *testing.T) {
 		stuck := job.Define[note]("stuck")
 		enqueue(t, store, stuck)
 		stop := work(t, m, store, job.Config{Concurrency: 1}, stuck.Handle(func(context.Context, note) error {
-			time.Sleep(time.Hour) // whatever becomes of its ctx
+			time.Sleep(time.Hour) // even if its ctx is canceled
 			return nil
 		}))
 		time.Sleep(time.Minute)

@@ -22,7 +22,7 @@ type note struct {
 	Text string `json:"text"`
 }
 
-// handle returns a handler of a kind of its own, whose attempts take as long as given.
+// handle returns the handler of a kind, whose attempts take a given time.
 func handle(kind *job.Kind[note], took time.Duration, result error) job.Handler {
 	return kind.Handle(func(ctx context.Context, _ note) error {
 		if err := meanwhile.Sleep(ctx, took); err != nil {
@@ -114,7 +114,7 @@ func absent(t *testing.T, got map[string]float64, names ...string) {
 	}
 }
 
-// A troubled store counts the questions, and answers them as it is told.
+// A troubled store counts the queries, and answers them as its mode says.
 type troubled struct {
 	job.Store
 	asked atomic.Int64
@@ -123,7 +123,7 @@ type troubled struct {
 
 const (
 	answers   = iota
-	refuses   // at once
+	refuses   // immediately
 	waits     // until the deadline
 	stalls    // for an hour, whatever the deadline
 	stallTime = time.Hour

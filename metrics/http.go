@@ -58,7 +58,7 @@ func (m *HTTP) Wrap(next http.Handler) http.Handler {
 		part := label(&m.parts, m.part(r))
 		answer := &counted{ResponseWriter: w, code: http.StatusOK}
 		m.inFlight.Inc()
-		defer func() { // also when next panics, as handlers do to cut an answer off
+		defer func() { // also if next panics, as handlers do to abort a response
 			method, code := methodOf(r), answer.code
 			detach.Defer(r.Context(), func() {
 				m.inFlight.Dec()
@@ -79,7 +79,7 @@ func methodOf(r *http.Request) string {
 	return other
 }
 
-// A counted answer knows its status.
+// A counted response records its status.
 type counted struct {
 	http.ResponseWriter
 	code  int
@@ -87,7 +87,7 @@ type counted struct {
 }
 
 func (c *counted) WriteHeader(code int) {
-	if !c.begun && code >= http.StatusOK { // those before are not the answer
+	if !c.begun && code >= http.StatusOK { // an informational status is not the answer
 		c.code, c.begun = code, true
 	}
 	c.ResponseWriter.WriteHeader(code)

@@ -21,7 +21,7 @@ func ExampleHTTP() {
 	// 1
 }
 
-// TestHTTP: requests are counted by part, method and status, whatever a client sends, and whatever becomes of them.
+// TestHTTP: requests are counted by part, method and status, whatever a client sends, and however they end.
 func TestHTTP(t *testing.T) {
 	m := metrics.NewHTTP(func(r *http.Request) string { return r.URL.Path[1:] })
 	h := m.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

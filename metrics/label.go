@@ -8,7 +8,7 @@ const MaxLabels = 100
 
 const other = "other"
 
-// places are for the first MaxLabels that come. The zero value has all of them free.
+// places are given to the first MaxLabels keys. In the zero value all are free.
 type places[K comparable] struct {
 	mu   sync.Mutex
 	used map[K]bool

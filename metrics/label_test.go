@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
-// TestLabelsAreBounded uses three times as many queues, kinds, crons and scopes as there is room for.
+// TestLabelsAreBounded uses three times as many queues, kinds, crons and scopes as there are places.
 func TestLabelsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 3 * metrics.MaxLabels
@@ -53,7 +53,7 @@ func TestLabelsAreBounded(t *testing.T) {
 		const rest = many - metrics.MaxLabels
 		want(t, got, map[string]float64{
 			`meanwhile_attempts_total{kind="other",outcome="retried",queue="other"}`: rest,
-			`meanwhile_jobs{kind="other",queue="other",state="queued"}`:              many, // all pairs have places: none of these
+			`meanwhile_jobs{kind="other",queue="other",state="queued"}`:              many, // the places of pairs are used up
 			`meanwhile_queue_depth{queue="other"}`:                                   rest,
 			`meanwhile_cron_ticks_total{cron="other"}`:                               rest,
 			`meanwhile_tasks{scope="other"}`:                                         rest,
@@ -63,7 +63,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	})
 }
 
-// TestAtOnce uses a collector from all sides; the race detector watches.
+// TestAtOnce uses all methods of a collector concurrently, for the race detector.
 func TestAtOnce(t *testing.T) {
 	store := memory.New()
 	defer store.Close()

@@ -42,7 +42,7 @@ func TestLogs(t *testing.T) {
 	})
 	for range 2 { // the services keep their places
 		if n := testutil.CollectAndCount(m, "meanwhile_logs_service_records_total"); n != metrics.MaxLabels+1 {
-			t.Errorf("%d services are told about, want %d and other", n, metrics.MaxLabels)
+			t.Errorf("got %d services, want %d and other", n, metrics.MaxLabels)
 		}
 	}
 	answer := httptest.NewRecorder()

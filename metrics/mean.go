@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// meanOver is how many of the newest run times count, about: each older one counts a little less.
+// meanOver is about how many of the newest run times count: each older one counts a little less.
 const meanOver = 200
 
-// A mean is the mean run time of the newest attempts. The zero value knows none.
+// A mean is the mean run time of the newest attempts. The zero value has none yet.
 type mean struct {
 	mu      sync.Mutex
 	n       int

@@ -2,8 +2,7 @@ package metrics
 
 import "github.com/meanwhile-go/meanwhile/job"
 
-// Observe counts an event. Give it to [job.Config].Observe of each worker of the process; if there is another observer, let that
-// call it.
+// Observe counts an event. Set it as [job.Config].Observe of each worker of the process; if there is another observer, call Observe from there.
 func (m *Collector) Observe(e job.Event) {
 	switch e.Kind {
 	case job.JobStarted:
@@ -24,7 +23,7 @@ func (m *Collector) Observe(e job.Event) {
 func (m *Collector) ended(e job.Event) {
 	l := m.jobs.counters(e.Job.Queue, e.Job.Kind)
 	l.ended[e.Kind].Inc()
-	if e.Elapsed <= 0 { // it was settled without being run, as one that was canceled when its process had died
+	if e.Elapsed <= 0 { // it was settled without being run, as one that was canceled while its process was dead
 		return
 	}
 	l.run.Observe(e.Elapsed.Seconds())

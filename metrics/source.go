@@ -16,7 +16,7 @@ import (
 // askTimeout bounds how long a scrape waits for the store.
 const askTimeout = 2 * time.Second
 
-// A source asks the store, not too often.
+// A source queries the store, at most once per interval.
 type source struct {
 	store    job.Store
 	interval time.Duration
@@ -26,10 +26,10 @@ type source struct {
 	mu     sync.Mutex // held while the store is asked: others wait for that answer
 	last   sample
 	asked  time.Time
-	silent time.Time // when it was asked first of the times that it did not answer; zero when it did
+	silent time.Time // when it was first asked without an answer; zero while it answers
 }
 
-// A sample is what the store answered; the zero value is that it did not.
+// A sample is an answer of the store; the zero value means that it did not answer.
 type sample struct {
 	counts []job.Count
 	queues []job.QueueInfo
@@ -39,7 +39,7 @@ type sample struct {
 // read returns an answer that is no older than the interval.
 func (s *source) read() sample { return s.readWithin(s.interval) }
 
-// readWithin returns an answer that is no older than so much.
+// readWithin returns an answer that is no older than age.
 func (s *source) readWithin(age time.Duration) sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *source) readWithin(age time.Duration) sample {
 	return s.last
 }
 
-// silence returns since when the store has not answered; zero when it did.
+// silence returns for how long the store has not answered; zero while it answers.
 func (s *source) silence() time.Duration {
 	s.read()
 	s.mu.Lock()
@@ -85,8 +85,7 @@ func (s *source) ask() sample {
 
 var errHangs = errors.New("the call before has not returned yet")
 
-// call calls the store. One that ignores the end of ctx is left behind, and the store not called again until it has
-// returned.
+// call calls the store. A call that ignores the end of ctx is left behind, and the store is not called again until it has returned.
 func call[T any](ctx context.Context, s *source, name string, fn func(context.Context) (T, error)) (got T, err error) {
 	if s.hangs.Load() {
 		err = errHangs

@@ -16,7 +16,7 @@ import (
 
 var fromStore = []string{"meanwhile_jobs", "meanwhile_queue_depth", "meanwhile_queue_oldest_due_seconds", "meanwhile_queue_work_seconds", "meanwhile_queue_paused"}
 
-// TestTroubledStore scrapes while the store is in trouble: what does not need it is there in two seconds at most.
+// TestTroubledStore scrapes while the store does not answer: the metrics that do not need the store are returned within two seconds.
 func TestTroubledStore(t *testing.T) {
 	tests := []struct {
 		name string
@@ -35,7 +35,7 @@ func TestTroubledStore(t *testing.T) {
 				enqueue(t, store, job.Define[note]("mail"))
 				m := metrics.New(metrics.Config{Store: store})
 				store.mode.Store(test.mode)
-				for i, took := range []time.Duration{test.took, 0} { // the second time nobody asks
+				for i, took := range []time.Duration{test.took, 0} { // the second time, the store is not asked
 					begun := time.Now()
 					got := gather(t, m)
 					if elapsed := time.Since(begun); elapsed != took {
@@ -56,7 +56,7 @@ func TestTroubledStore(t *testing.T) {
 	}
 }
 
-// TestStalledStoreIsAskedOnce: a call that does not return is one call, however long that lasts.
+// TestStalledStoreIsAskedOnce: while a call does not return, the store is not asked again.
 func TestStalledStoreIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &troubled{Store: memory.New()}
@@ -77,7 +77,7 @@ func TestStalledStoreIsAskedOnce(t *testing.T) {
 	})
 }
 
-// TestInterval has many scrape at once for a minute.
+// TestInterval runs many concurrent scrapes for a minute.
 func TestInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &troubled{Store: memory.New()}

@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// collectStore sends what the store knows. What shares its labels is added up.
+// collectStore sends the metrics of the store. Values with the same labels are added up.
 func (m *Collector) collectStore(ch chan<- prometheus.Metric) {
 	if m.store == nil {
 		return
@@ -30,7 +30,7 @@ func (m *Collector) collectStore(ch chan<- prometheus.Metric) {
 	m.collectQueues(ch, got)
 }
 
-// A backlog is what waits in the queues of one label.
+// A backlog describes the queued jobs of the queues with one label.
 type backlog struct {
 	depth, oldest, work float64
 	open                bool // one of them is not paused

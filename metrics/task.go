@@ -28,7 +28,7 @@ type size struct {
 	tasks int
 }
 
-// largest returns the MaxLabels largest, and what is left as another one.
+// largest returns the MaxLabels largest scopes, and the sum of the rest as other.
 func largest(sizes map[string]int) []size {
 	all := make([]size, 0, len(sizes))
 	rest := size{scope: other}

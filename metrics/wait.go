@@ -9,13 +9,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// waits counts the time of tasks by their waits, as the wait profile has it.
+// waits counts the time of tasks by their waits, as in the wait profile.
 type waits struct {
 	seconds *prometheus.CounterVec
 	names   places[string]
 
 	mu      sync.Mutex
-	counted map[taskWait]time.Duration // of the totals that the profile had last
+	counted map[taskWait]time.Duration // the totals of the last profile
 }
 
 type taskWait struct{ task, wait string }
@@ -27,7 +27,7 @@ func newWaits() *waits {
 	}, []string{"task", "wait"})}
 }
 
-// collect counts what has been added to the profile. A total that has become smaller has begun again at zero.
+// collect counts what has been added to the profile. A total that has become smaller has started again at zero.
 func (w *waits) collect(ch chan<- prometheus.Metric, p inspect.WaitProfile) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
-// The counters have the time of the tasks, whenever they are asked, also of a name that comes again after the profile has
-// forgotten it, and go on when the watch has ended.
+// TestTaskWaits: the counters have the time of the tasks, whenever they are collected. They also count names that come back after the profile has
+// forgotten them, and keep their values after the watch has ended.
 func TestTaskWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rounds := testenv.Rounds(2, 3)
@@ -56,7 +56,7 @@ func TestTaskWaits(t *testing.T) {
 	})
 }
 
-// Of three times as many names as there is room for, the others are counted together.
+// TestTaskWaitsAreBounded: with three times as many names as there are places, the others are counted together.
 func TestTaskWaitsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 3 * metrics.MaxLabels

@@ -2,8 +2,8 @@ package metrics
 
 import "github.com/meanwhile-go/meanwhile/job"
 
-// work returns how many seconds one slot would take for what is queued, by queue. A kind that has not run in this process yet
-// takes as long as the others of its queue do on average; a queue of which none has is left out.
+// work returns how many seconds one slot would take for the queued jobs, by queue. A kind that has not run in this process yet counts with the
+// average of the other kinds of its queue; a queue without a kind that has run is left out.
 func (a *attempts) work(counts []job.Count) map[string]float64 {
 	type sum struct{ known, unknown, seconds float64 }
 	sums := map[string]sum{}

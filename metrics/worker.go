@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A watched worker is one whose health is told.
+// A watched worker is one whose health is exported.
 type watched struct {
 	*job.Worker
 	since time.Time
@@ -27,8 +27,8 @@ func (m *Collector) watching() []watched {
 	return m.workers[:len(m.workers):len(m.workers)]
 }
 
-// still returns since when the claim loop has not been answered, though it should have been. A worker without room does not
-// ask, nor does one that stops.
+// still returns how long the claim loop has not been answered although it should have been. A worker at capacity does not claim, nor does one that
+// is stopping.
 func (w watched) still(h job.Health) time.Duration {
 	if h.Stopping || h.Full && h.Trouble == "" {
 		return 0

@@ -21,7 +21,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/faktory"
 )
 
-// pipe connects, and reads nothing.
+// pipe connects, but reads nothing.
 func (n *node) pipe() net.Conn {
 	n.Helper()
 	ours, theirs := net.Pipe()
@@ -30,7 +30,7 @@ func (n *node) pipe() net.Conn {
 	return ours
 }
 
-// A connection that is silent in the handshake of TLS counts as one.
+// TestSilentTLSConnectionsAreLimited: a connection that sends nothing in the TLS handshake counts toward the limit.
 func TestSilentTLSConnectionsAreLimited(t *testing.T) {
 	web := httptest.NewTLSServer(nil)
 	web.Close()
@@ -42,18 +42,18 @@ func TestSilentTLSConnectionsAreLimited(t *testing.T) {
 		second := n.pipe()
 		_ = second.SetReadDeadline(time.Now().Add(time.Second))
 		if _, err := second.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			t.Errorf("reading from a connection too many: %v, want it closed", err)
+			t.Errorf("reading from a connection beyond the limit: %v, want it closed", err)
 		}
-		time.Sleep(6 * time.Second) // the handshake of the first is given up
+		time.Sleep(6 * time.Second) // the handshake of the first times out
 		third := tls.Client(n.pipe(), &tls.Config{InsecureSkipVerify: true})
 		p := &peer{TB: t, socket: third, reader: bufio.NewReader(third)}
 		if hi, err := p.read(); err != nil || !strings.HasPrefix(hi, "+HI") {
-			t.Errorf("then a connection got %q, %v", hi, err)
+			t.Errorf("afterwards a connection got %q, %v", hi, err)
 		}
 	})
 }
 
-// TestStrangersDoNotFillTheLog has a hundred connections fail in the handshake of TLS, and a hundred with a wrong password.
+// TestStrangersDoNotFillTheLog: a hundred connections fail in the TLS handshake, and a hundred with a wrong password.
 func TestStrangersDoNotFillTheLog(t *testing.T) {
 	web := httptest.NewTLSServer(nil)
 	web.Close()
@@ -76,22 +76,22 @@ func TestStrangersDoNotFillTheLog(t *testing.T) {
 				for range times {
 					test.connect(n)
 				}
-				time.Sleep(10 * time.Second) // the silent are given up
+				time.Sleep(10 * time.Second) // the silent ones time out
 				synctest.Wait()
 				return log.String()
 			}
 			if got := connect(100); strings.Count(got, test.message) != 10 {
-				t.Errorf("of a hundred connections the log has, want ten lines %q:\n%s", test.message, got)
+				t.Errorf("after a hundred connections, want ten lines %q in the log:\n%s", test.message, got)
 			}
 			time.Sleep(time.Minute)
 			if got := connect(1); strings.Count(got, test.message) != 1 || !strings.Contains(got, "omitted=90") {
-				t.Errorf("of one more it has, want a line %q with omitted=90:\n%s", test.message, got)
+				t.Errorf("after one more, want a line %q with omitted=90:\n%s", test.message, got)
 			}
 		})
 	}
 }
 
-// A server that stops while a client is in the handshake of TLS has nothing to report.
+// TestHandshakeWhileTheServerStops: a server that stops while a client is in the TLS handshake logs nothing.
 func TestHandshakeWhileTheServerStops(t *testing.T) {
 	web := httptest.NewTLSServer(nil)
 	web.Close()
@@ -105,19 +105,19 @@ func TestHandshakeWhileTheServerStops(t *testing.T) {
 		synctest.Wait()
 		n.stop()
 		if log.Len() > 0 {
-			t.Errorf("it logs %s", &log)
+			t.Errorf("the server logged %s", &log)
 		}
 	})
 }
 
-// longPush is a command so long that few of its kind are read at once.
+// longPush returns a command so long that only a few such commands are read at once.
 func longPush(jid string) string {
 	return `PUSH {"jid":"` + jid + `","jobtype":"a","args":["` + strings.Repeat("x", 100_000) + `"]}` + "\n"
 }
 
 const placesForLong = 8
 
-// Clients that do not read the answer to a long command hold up no other that sends one.
+// TestLongCommandsAreNotHeldUpByAnswers: clients that do not read the answer to a long command do not hold up others that send one.
 func TestLongCommandsAreNotHeldUpByAnswers(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		n := b.serve(faktory.Config{})
@@ -135,7 +135,7 @@ func TestLongCommandsAreNotHeldUpByAnswers(t *testing.T) {
 	})
 }
 
-// A long command that had to wait for others has the time of any command from then on.
+// TestLongCommandWaitsItsTurn: a long command that had to wait for others gets the full time of a command from then on.
 func TestLongCommandWaitsItsTurn(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		n := b.serve(faktory.Config{})
@@ -154,7 +154,7 @@ func TestLongCommandWaitsItsTurn(t *testing.T) {
 	})
 }
 
-// hangs is a store that does not insert.
+// hangs is a store whose Insert does not return before its ctx ends.
 type hangs struct{ job.Store }
 
 func (hangs) Insert(ctx context.Context, _ ...*job.Job) ([]job.ID, error) {
@@ -162,7 +162,7 @@ func (hangs) Insert(ctx context.Context, _ ...*job.Job) ([]job.ID, error) {
 	return nil, ctx.Err()
 }
 
-// A long command that waits for others for too long is refused.
+// TestLongCommandWaitsInVain: a long command that waits too long for others is refused.
 func TestLongCommandWaitsInVain(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.store = hangs{b.store}
@@ -182,13 +182,13 @@ func TestLongCommandWaitsInVain(t *testing.T) {
 		go func() { _, _ = io.WriteString(p.socket, longPush("job-000002")) }()
 		p.wantNext("-ERR too many long commands are sent at once: send it again")
 		if took := time.Since(begun); took != 30*time.Second {
-			t.Errorf("it was refused after %v, want 30s", took)
+			t.Errorf("the command was refused after %v, want 30s", took)
 		}
 		p.closed()
 	})
 }
 
-// lateDeadline is a connection on which the deadline of a command is set after the server has begun to stop.
+// lateDeadline is a connection on which the deadline of a command is set after the server has started to stop.
 type lateDeadline struct {
 	net.Conn
 	armed       chan struct{} // closed when the next deadline is that of a command
@@ -214,7 +214,7 @@ func (c *lateDeadline) SetReadDeadline(at time.Time) error {
 	return c.Conn.SetReadDeadline(at)
 }
 
-// A server that stops just when a command begins does not wait for its end.
+// TestStopsWhenACommandBegins: a server that stops just when a command begins does not wait for its end.
 func TestStopsWhenACommandBegins(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		n := b.serve(faktory.Config{})
@@ -233,7 +233,7 @@ func TestStopsWhenACommandBegins(t *testing.T) {
 		_, err := p.read()
 		n.stop()
 		if took := time.Since(begun); took > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("it stopped after %v, %v", took, err)
+			t.Errorf("the server stopped after %v, %v", took, err)
 		}
 	})
 }

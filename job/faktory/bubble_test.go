@@ -22,7 +22,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// pipes is a listener within the process, for tests in which time is not real.
+// pipes is a listener within the process, for tests with fake time.
 type pipes struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -47,13 +47,13 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
 
-// A bubble has servers over a store in memory, in time that is not real.
+// A bubble has servers over a memory store, in fake time.
 type bubble struct {
 	*testing.T
 	store job.Store
 }
 
-// A node is one of its servers.
+// A node is one of the servers of a bubble.
 type node struct {
 	*bubble
 	server *faktory.Server
@@ -120,7 +120,7 @@ func (b *bubble) one(jid string) *job.Job {
 	return (&rig{TB: b.T, store: b.store}).one(jid)
 }
 
-// beatFor has a client live for some time.
+// beatFor sends BEATs of a client for some time.
 func (p *peer) beatFor(wid string, d time.Duration) {
 	p.Helper()
 	for range d / (10 * time.Second) {
@@ -139,7 +139,7 @@ func TestReservationEnds(t *testing.T) {
 		}
 		slow.beatFor("slow", 50*time.Second)
 		if got := other.fetch("default"); got != nil {
-			t.Fatal("a job that is reserved was given to another")
+			t.Fatal("a reserved job was given to another client")
 		}
 		slow.beatFor("slow", 20*time.Second)
 		got := other.fetch("default")
@@ -149,7 +149,7 @@ func TestReservationEnds(t *testing.T) {
 		slow.want(`ACK {"jid":"job-000001"}`, "+OK")
 		slow.want(`FAIL {"jid":"job-000001"}`, "-ERR Job not found")
 		if j := b.one("job-000001"); j.State != job.Running || j.Worker != "faktory/other" {
-			t.Errorf("after the late ACK it is %+v", j)
+			t.Errorf("after the late ACK the job is %+v", j)
 		}
 		other.want(`ACK {"jid":"job-000001"}`, "+OK")
 		if j := b.one("job-000001"); j.State != job.Completed {
@@ -158,7 +158,7 @@ func TestReservationEnds(t *testing.T) {
 	})
 }
 
-// A client holds its jobs while it has a connection, or sends BEATs.
+// TestClientDies: a client keeps its jobs while it has a connection, or sends BEATs.
 func TestClientDies(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		n := b.serve(faktory.Config{})
@@ -181,7 +181,7 @@ func TestClientDies(t *testing.T) {
 		}
 		time.Sleep(15 * time.Second)
 		if got := other.fetch("default"); got == nil {
-			t.Fatal("the job of a client that is gone did not come back")
+			t.Fatal("the job of a client that is gone was not released")
 		}
 		if workers, _ := b.store.Workers(t.Context()); len(workers) != 1 || workers[0].Name != "faktory/other" {
 			t.Errorf("workers %+v", workers)
@@ -189,7 +189,7 @@ func TestClientDies(t *testing.T) {
 	})
 }
 
-// What a server has given to a client, another one holds and settles when the first has ended.
+// TestServerDies: a job that a server has given to a client is kept and settled by another server after the first has stopped.
 func TestServerDies(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		first, second := b.serve(faktory.Config{}), b.serve(faktory.Config{})
@@ -214,13 +214,13 @@ func TestServerDies(t *testing.T) {
 		}
 		p.want(`ACK {"jid":"job-000001"}`, "+OK")
 		if j := b.one("job-000001"); j.State != job.Completed || j.Attempt != 1 {
-			t.Errorf("it is %+v", j)
+			t.Errorf("got job %+v", j)
 		}
 		second.stop()
 	})
 }
 
-// A client of two servers may end a job at the one that did not give it the job; its reservation ends there, too.
+// TestEndAtAnotherServer: a client of two servers may end a job at the one that did not give it the job. The reservation ends there, too.
 func TestEndAtAnotherServer(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		first, second := b.serve(faktory.Config{}), b.serve(faktory.Config{})
@@ -237,12 +237,12 @@ func TestEndAtAnotherServer(t *testing.T) {
 			stranger.want(`ACK {"jid":"`+jid+`"}`, "+OK")
 			stranger.want(`FAIL {"jid":"`+jid+`"}`, "-ERR Job not found")
 			if j := b.one(jid); j.State != job.Running {
-				t.Fatalf("ended by a stranger it is %+v", j)
+				t.Fatalf("ended by another client, the job is %+v", j)
 			}
 			q.want(end+` {"jid":"`+jid+`","message":"x"}`, "+OK")
 			p.want(`ACK {"jid":"`+jid+`"}`, "+OK")
 			if j, want := b.one(jid), []job.State{job.Completed, job.Discarded}[i]; j.State != want {
-				t.Errorf("it is %+v, want %s", j, want)
+				t.Errorf("got job %+v, want %s", j, want)
 			}
 		}
 	})
@@ -253,7 +253,7 @@ type counted struct {
 	job.Store
 	claims, settles, waits atomic.Int64
 	slow                   time.Duration // that claims and settles take
-	fail                   atomic.Bool   // claims take what they take, and fail
+	fail                   atomic.Bool   // claims claim jobs, but return an error
 }
 
 func (c *counted) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
@@ -278,9 +278,9 @@ func (c *counted) Wait(ctx context.Context, queues ...string) error {
 	return c.Store.Wait(ctx, queues...)
 }
 
-// Many that fetch from the same queues ask the store as often as one, and each job goes to one of them at once.
+// TestFetchesShareAWait: many clients that fetch from the same queues call the store as often as one, and each job immediately goes to one of them.
 func TestFetchesShareAWait(t *testing.T) {
-	// As many timers as these, on two processors, crash the race detector now and then: https://go.dev/issue/78156.
+	// So many timers, on two processors, sometimes crash the race detector: https://go.dev/issue/78156.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	inBubble(t, func(b *bubble) {
 		store := &counted{Store: b.store}
@@ -307,11 +307,11 @@ func TestFetchesShareAWait(t *testing.T) {
 		time.Sleep(time.Second / 2)
 		synctest.Wait()
 		if n := store.waits.Load(); n != 1 {
-			t.Errorf("%d wait on the store, want 1", n)
+			t.Errorf("%d calls wait on the store, want 1", n)
 		}
 		time.Sleep(9 * time.Second)
 		if claims := store.claims.Load(); claims > 60 {
-			t.Errorf("%d fetches that found nothing claimed %d times in 9 s, want about one a second", many, claims)
+			t.Errorf("%d fetches without a job made %d claims in 9 s, want about one a second", many, claims)
 		}
 		var bulk []string
 		for i := range 100 {
@@ -321,7 +321,7 @@ func TestFetchesShareAWait(t *testing.T) {
 		begun := time.Now()
 		synctest.Wait()
 		if n := fetched.Load(); n != 100 || time.Since(begun) > 0 {
-			t.Errorf("%d jobs were fetched after %v, want 100 at once", n, time.Since(begun))
+			t.Errorf("%d jobs were fetched after %v, want 100 immediately", n, time.Since(begun))
 		}
 		group.Wait()
 		if n := fetched.Load(); n != 100 {
@@ -330,7 +330,8 @@ func TestFetchesShareAWait(t *testing.T) {
 	})
 }
 
-// The connections of one client fetch and acknowledge in a few calls of the store, however many they are, and each gets its own job.
+// TestConnectionsOfAClientShareCalls: the connections of one client fetch and acknowledge in a few calls of the store, however many they are, and
+// each gets its own job.
 func TestConnectionsOfAClientShareCalls(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		store := &counted{Store: b.store, slow: 10 * time.Millisecond}
@@ -363,7 +364,7 @@ func TestConnectionsOfAClientShareCalls(t *testing.T) {
 		}
 		group.Wait()
 		if claims, settles := store.claims.Load(), store.settles.Load(); claims > many/2 || settles > many/2 {
-			t.Errorf("%d claims and %d settles of %d jobs", claims, settles, many)
+			t.Errorf("got %d claims and %d settles of %d jobs, want at most half as many", claims, settles, many)
 		}
 		for i := range many {
 			jid := fmt.Sprintf("job-%06d", i)
@@ -374,7 +375,7 @@ func TestConnectionsOfAClientShareCalls(t *testing.T) {
 	})
 }
 
-// What a claim takes whose answer is lost comes back, and is not held as long as its reservation.
+// TestClaimIsNotAnswered: the jobs of a claim whose answer is lost are released, and not held as long as a reservation.
 func TestClaimIsNotAnswered(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		store := &counted{Store: b.store}
@@ -398,12 +399,12 @@ func TestClaimIsNotAnswered(t *testing.T) {
 		}
 		p.beatFor("w", 5*time.Minute)
 		if j := b.one("job-000001"); j.State != job.Running || j.Attempt != 2 {
-			t.Errorf("it is %+v", j)
+			t.Errorf("got job %+v", j)
 		}
 	})
 }
 
-// A job that could not be written to its client goes back at once.
+// TestAnswerDoesNotArrive: a job that could not be sent to its client is released immediately.
 func TestAnswerDoesNotArrive(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		n := b.serve(faktory.Config{})
@@ -416,7 +417,7 @@ func TestAnswerDoesNotArrive(t *testing.T) {
 		n.push("job-000001", "")
 		synctest.Wait()
 		if j := b.one("job-000001"); j.State != job.Queued || j.Used() != 0 {
-			t.Errorf("it is %+v", j)
+			t.Errorf("got job %+v", j)
 		}
 	})
 }
@@ -428,10 +429,10 @@ func TestHandshakeTakesTwoSeconds(t *testing.T) {
 		p := n.open()
 		p.closed()
 		if took := time.Since(begun); took != 2*time.Second {
-			t.Errorf("a connection that says nothing was closed after %v, want 2s", took)
+			t.Errorf("a silent connection was closed after %v, want 2s", took)
 		}
 		p = n.open()
-		for range 3 { // a byte now and then does not prolong it
+		for range 3 { // single bytes do not extend the time
 			time.Sleep(900 * time.Millisecond)
 			_, _ = io.WriteString(p.socket, "H")
 		}
@@ -446,12 +447,12 @@ func TestHandshakeTakesTwoSeconds(t *testing.T) {
 		_, _ = io.WriteString(p.socket, "PUSH {") // and no more
 		p.closed()
 		if took := time.Since(begun); took != 30*time.Second {
-			t.Errorf("half a command was closed after %v, want 30s", took)
+			t.Errorf("a connection with half a command was closed after %v, want 30s", took)
 		}
 	})
 }
 
-// Wrong passwords are answered later and later; a right one from the same address at once.
+// TestWrongPasswordsAreSlow: wrong passwords are answered later and later, a correct one from the same address immediately.
 func TestWrongPasswordsAreSlow(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		n := b.serve(faktory.Config{Password: "correct horse"})
@@ -470,7 +471,7 @@ func TestWrongPasswordsAreSlow(t *testing.T) {
 		p := n.open()
 		p.want(`HELLO {"v":2,"pwdhash":"`+hash(t, p.hi, "correct horse")+`"}`, "+OK")
 		if d := time.Since(begun); d != 0 {
-			t.Errorf("a right password took %v", d)
+			t.Errorf("a correct password was answered after %v, want immediately", d)
 		}
 		group.Wait()
 		var all time.Duration
@@ -496,7 +497,7 @@ func TestStopsWithinItsTime(t *testing.T) {
 		go func() { _, _ = io.Copy(io.Discard, waiting.socket) }()
 		n.stop()
 		if took := time.Since(begun); took > time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("the server stopped after %v, want at most a second", took)
 		}
 		idle.closed()
 	})
@@ -517,7 +518,7 @@ func TestExpiresAndUnique(t *testing.T) {
 			t.Errorf("fetched %+v, which has expired", got)
 		}
 		if j := b.one("job-expires"); j.State != job.Canceled || !strings.Contains(j.LastError(), "expired at") {
-			t.Errorf("it is %+v", j)
+			t.Errorf("got job %+v", j)
 		}
 		if p.fetch("u") == nil {
 			t.Fatal("no job")

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	eachBeat      = 15 * time.Second // in which the lease of a client is renewed
-	clientGone    = time.Minute      // after its last BEAT, when it has no connection
-	checkInterval = time.Second      // for what is reserved no longer
-	eachSync      = time.Minute      // for what other servers have given to clients that are here now
+	eachBeat      = 15 * time.Second // how often the lease of a client is renewed
+	clientGone    = time.Minute      // how long after its last BEAT a client without a connection is gone
+	checkInterval = time.Second      // how often reservations are checked for their end
+	eachSync      = time.Minute      // how often jobs are read that other servers have given to clients that are here now
 	mostSynced    = 1000             // jobs of a client
 	mostTogether  = 500              // fetches or acknowledgements of a client in one call of the store
-	takeOverTime  = time.Second      // of a handshake, for the same; what it does not read is read later
-	mostLeaving   = 16               // clients that are taken off the list of workers at once
-	mostGone      = MaxConnections   // clients that wait for that; more are removed by Prune after a day
+	takeOverTime  = time.Second      // timeout of the same in a handshake; jobs that it does not read are read later
+	mostLeaving   = 16               // clients that are removed from the list of workers concurrently
+	mostGone      = MaxConnections   // clients that wait to be removed; more are removed by Prune after a day
 )
 
-// namePrefix is what the names of workers begin with that are clients of this protocol.
+// namePrefix begins the names of workers that are clients of this protocol.
 const namePrefix = "faktory/"
 
-// The states that a client is to be in, or says that it is in. They only grow.
+// The states that a client reports, or that an operator wants it to be in. They only increase.
 const (
 	running = iota
 	quiet
@@ -40,7 +40,7 @@ var stateNames = []string{"", "quiet", "terminate"}
 
 func stateOf(name string) int { return max(slices.Index(stateNames, name), running) }
 
-// sessionOf returns the session that holds the jobs of a client, at whatever server it is.
+// sessionOf returns the session that holds the jobs of a client, whichever server it is connected to.
 func sessionOf(worker string) job.Session {
 	sum := sha256.Sum256([]byte(worker))
 	return job.Session(binary.BigEndian.Uint64(sum[:])>>2) + 1
@@ -52,24 +52,24 @@ type client struct {
 	wid     string
 	session job.Session
 
-	anonymous bool // it is one connection
+	anonymous bool // it gave no wid, and is one connection
 
-	// Its connections claim and acknowledge together what they do at the same time.
+	// Claims and acknowledgements that its connections make at the same time are merged.
 	claims *group.Group[wanted, given]
-	acks   *group.Group[job.End, bool] // true for what is lost
+	acks   *group.Group[job.End, bool] // true if the job is lost
 
-	// The mutex of clients guards what follows.
+	// The mutex of clients guards the fields below.
 	info    job.WorkerInfo
 	conns   int
-	beat    time.Time // last
+	beat    time.Time // when it sent the last BEAT
 	lost    time.Time // when it had a connection last
 	renewed time.Time
 	seen    time.Time       // when it was renewed, by the store's clock
-	skew    time.Duration   // of the store's clock
-	state   int             // that it says to be in
-	wish    int             // that it is to be in
-	suspect map[job.ID]bool // that claims may have taken, as the store said last time
-	doubt   time.Time       // since when claims have failed that may have taken jobs; zero for not
+	skew    time.Duration   // how far the store's clock is ahead
+	state   int             // that it reports
+	wish    int             // that an operator wants
+	suspect map[job.ID]bool // jobs that unanswered claims may have claimed, by the last check
+	doubt   time.Time       // since when claims have failed that may have claimed jobs; zero if none has
 	jobs    map[*held]struct{}
 }
 
@@ -77,29 +77,29 @@ type client struct {
 type held struct {
 	client *client
 	jid    string
-	until  time.Time // how long it is reserved
+	until  time.Time // when its reservation ends
 	known  bool      // it was fetched at this server; others are read from the store again
-	wire   []byte    // what the client is sent, until that is done
+	wire   []byte    // the job as it is sent to the client; nil after that
 
 	mu  sync.Mutex // guards the job
 	job *job.Job
 }
 
-// clients are those with a connection to this server, or that had one a minute ago.
+// clients are the clients that have a connection to this server, or had one until a minute ago.
 type clients struct {
 	server *Server
 
 	mu    sync.Mutex
 	byWID map[string]*client
 	held  map[string][]*held // by jid; several jobs may have the same one
-	gone  []*client          // to be taken off the list of workers
+	gone  []*client          // to be removed from the list of workers
 }
 
 func (cs *clients) init(s *Server) {
 	cs.server, cs.byWID, cs.held = s, map[string]*client{}, map[string][]*held{}
 }
 
-// connect notes a connection of a client.
+// connect registers a connection of a client.
 func (cs *clients) connect(h hello) *client {
 	cs.mu.Lock()
 	cl := cs.byWID[h.Worker]
@@ -148,7 +148,7 @@ func (cs *clients) find(wid string) *client {
 	return cs.byWID[wid]
 }
 
-// asked notes which queues a client fetches from, and reports whether it may.
+// asked records which queues a client fetches from, and reports whether it may fetch.
 func (cs *clients) asked(cl *client, queues []string) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -158,7 +158,7 @@ func (cs *clients) asked(cl *client, queues []string) bool {
 	return max(cl.state, cl.wish) == running
 }
 
-// add notes a job that a client holds.
+// add registers a job that a client holds.
 func (cs *clients) add(h *held) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -184,7 +184,7 @@ func (cs *clients) remove(cl *client, jid string) *held {
 	return nil
 }
 
-// peek is remove that leaves it there.
+// peek returns what remove would, without removing it.
 func (cs *clients) peek(cl *client, jid string) *held {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -230,7 +230,7 @@ func (cl *client) overdue(now time.Time) bool {
 	return false
 }
 
-// run renews the leases of clients that live, and ends the reservations that are over. Nothing else may keep it waiting, as jobs whose lease is not
+// run renews the leases of live clients, and ends the reservations that are over. It must not wait for anything else, since jobs whose lease is not
 // renewed are run twice.
 func (cs *clients) run(ctx context.Context) error {
 	ticker := time.NewTicker(checkInterval)
@@ -272,7 +272,7 @@ func (cs *clients) due(now time.Time) (due []*client) {
 	return due
 }
 
-// gone reports whether a client has neither a connection, nor sent a BEAT for a minute, or has said that it ends. The mutex is held.
+// gone reports whether a client has had no connection and sent no BEAT for a minute, or has reported that it terminates. The mutex is held.
 func (cl *client) gone(now time.Time) bool {
 	switch {
 	case cl.conns > 0:

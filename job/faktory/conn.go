@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A conn is a connection of a client. Its commands are done one after the other.
+// A conn is a connection of a client. Its commands are executed one after the other.
 type conn struct {
 	server *Server
 	socket net.Conn
@@ -22,7 +22,7 @@ type conn struct {
 	work   context.Context
 }
 
-// handle serves a connection until it ends. What is wrong with it is nobody else's matter.
+// handle serves a connection until it ends. Its errors concern nobody else.
 func (s *Server) handle(ctx, work context.Context, socket net.Conn) {
 	defer socket.Close()
 	if tcp, ok := socket.(*net.TCPConn); ok {
@@ -36,7 +36,7 @@ func (s *Server) handle(ctx, work context.Context, socket net.Conn) {
 	}
 	c := &conn{server: s, socket: socket, work: work}
 	c.lines = lineReader{socket: socket, buffer: bufio.NewReaderSize(socket, usualLine), large: s.large}
-	if !s.enter(c) { // also before the handshake of TLS, which may be silent
+	if !s.enter(c) { // before the TLS handshake, in which the client may send nothing
 		if secure == nil {
 			_ = c.write(failed(&refusal{"ERR", "this server has too many connections"}))
 		}
@@ -65,14 +65,14 @@ func shakeHands(ctx context.Context, secure *tls.Conn) error {
 	return secure.HandshakeContext(within)
 }
 
-// forget ends what the connection is to its client.
+// forget unregisters the connection from its client.
 func (c *conn) forget() {
 	if c.client != nil {
 		c.server.clients.disconnect(c.client)
 	}
 }
 
-// next does a command, and reports whether there may be another.
+// next executes a command, and reports whether there may be another.
 func (c *conn) next(ctx context.Context) bool {
 	if c.lines.idle() != nil {
 		return false
@@ -100,7 +100,7 @@ func (c *conn) next(ctx context.Context) bool {
 	}
 	answer, delivered := c.answer(ctx, string(verb), args)
 	done() // the client may be slow to read the answer
-	// What is written to a connection that its client has closed while it waited for a job is no error yet.
+	// A write to a connection that the client has closed while it waited for a job does not fail yet.
 	if delivered != nil && gone(socketOf(c.socket)) || c.write(answer) != nil {
 		if delivered != nil {
 			c.server.release(c.work, delivered)
@@ -121,14 +121,14 @@ func socketOf(conn net.Conn) net.Conn {
 	return conn
 }
 
-// linger reads a little of what the client still sends: a connection that is closed before drops the last answer.
+// linger reads a little of what the client still sends: if the connection is closed before, the last answer is dropped.
 func (c *conn) linger() {
 	if c.socket.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
 		_, _ = io.CopyN(io.Discard, c.socket, shortLine)
 	}
 }
 
-// answer does a command. delivered is what has to go back if the answer does not reach the client.
+// answer executes a command. delivered is the job that must be released if the answer does not reach the client.
 func (c *conn) answer(ctx context.Context, verb string, args []byte) (r reply, delivered *held) {
 	var err error
 	if verb == "FETCH" {

@@ -1,6 +1,6 @@
 package faktory
 
-// LimitConnections has a server take fewer connections than MaxConnections.
+// LimitConnections makes a server accept fewer connections than MaxConnections.
 func (s *Server) LimitConnections(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

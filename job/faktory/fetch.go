@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// jidOf returns by what ID clients know a job: their own, or ours where it was enqueued by others.
+// jidOf returns the ID by which clients know a job: their own, or that of package job if somebody else enqueued it.
 func jidOf(j *job.Job) string {
 	if jid := j.Meta[job.MetaID]; jid != "" {
 		return jid
@@ -36,7 +36,7 @@ func retriesOf(j *job.Job) int {
 	return j.MaxAttempts - 1
 }
 
-// fetch gives the client a job, nil when there is none within two seconds.
+// fetch claims a job for the client. It returns nil if there is none within two seconds.
 func (c *conn) fetch(ctx context.Context, args []byte) (*held, error) {
 	queues := strings.Fields(string(args))
 	switch {
@@ -76,7 +76,7 @@ func (c *conn) fetch(ctx context.Context, args []byte) (*held, error) {
 	}
 }
 
-// hold notes that the client has a job, unless it has expired: that is finished.
+// hold registers that the client has a job, unless the job has expired: then it is canceled.
 func (c *conn) hold(j *job.Job) (*held, error) {
 	h := &held{client: c.client, jid: jidOf(j), job: j, until: time.Now().Add(reserveOf(j))}
 	if at, expires := expiry(j); expires && !at.After(j.Started) {
@@ -91,7 +91,7 @@ func (c *conn) hold(j *job.Job) (*held, error) {
 	return h, nil
 }
 
-// expiry returns when a job is not to be begun any more.
+// expiry returns the time after which a job must not be started.
 func expiry(j *job.Job) (at time.Time, expires bool) {
 	text := j.Meta[metaCustom]
 	if !strings.Contains(text, "expires_at") {
@@ -105,7 +105,7 @@ func expiry(j *job.Job) (at time.Time, expires bool) {
 	return at, err == nil
 }
 
-// unanswered notes that a claim has failed, which may have taken a job.
+// unanswered records that a claim has failed that may have claimed a job.
 func (cs *clients) unanswered(cl *client, since time.Time) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -114,7 +114,7 @@ func (cs *clients) unanswered(cl *client, since time.Time) {
 	}
 }
 
-// release gives back a job that did not reach its client.
+// release releases a job that did not reach its client.
 func (s *Server) release(ctx context.Context, h *held) {
 	if s.clients.takeHeld(h) {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
@@ -125,7 +125,7 @@ func (s *Server) release(ctx context.Context, h *held) {
 	}
 }
 
-// takeHeld forgets a job, and reports whether it was there.
+// takeHeld unregisters a job, and reports whether it was registered.
 func (cs *clients) takeHeld(h *held) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -134,7 +134,7 @@ func (cs *clients) takeHeld(h *held) bool {
 	return known
 }
 
-// end returns the end of the attempt of a job that is not known to anybody else any more.
+// end returns the end of the attempt with an error, as a handler returns it. The job must not be registered any more.
 func (h *held) end(err error) job.End {
 	return job.End{Session: h.client.session, ID: h.job.ID, Attempt: h.job.Attempt, Err: err, Job: h.job}
 }

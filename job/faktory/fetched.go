@@ -10,10 +10,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// usualFetched is how many bytes a job that is fetched has beside its args and custom, and some to spare.
+// usualFetched is how many bytes a fetched job has besides its args and custom, with some to spare.
 const usualFetched = 300
 
-// A failure is how a job that has failed before is described to clients.
+// A failure describes the last failure of a job to clients.
 type failure struct {
 	Count     int       `json:"retry_count"` // of the retry that failed; 0 for the first attempt
 	Remaining int       `json:"remaining"`
@@ -23,7 +23,8 @@ type failure struct {
 	Backtrace []string  `json:"backtrace,omitempty"`
 }
 
-// appendFetched appends a job as clients are sent it: by hand, as that is done for every job. Args that are no array become the only element of one.
+// appendFetched appends a job as it is sent to clients. It does not use encoding/json, since this is done for every job. Args that are not an array
+// become the only element of one.
 func appendFetched(b []byte, j *job.Job) []byte {
 	b = appendText(append(b, `{"jid":`...), jidOf(j))
 	b = appendText(append(b, `,"queue":`...), j.Queue)

@@ -2,5 +2,5 @@
 
 package faktory_test
 
-// openFiles is how many files this process may open, as far as is known.
+// openFiles returns a guess of how many files this process may open.
 func openFiles() uint64 { return 3000 }

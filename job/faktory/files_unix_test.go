@@ -4,7 +4,7 @@ package faktory_test
 
 import "syscall"
 
-// openFiles is how many files this process may open.
+// openFiles returns how many files this process may open.
 func openFiles() uint64 {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

@@ -21,12 +21,12 @@ const (
 	mostFrames    = 100 // lines of a backtrace
 )
 
-// An acked is what a client says of a job that is done.
+// An acked is the argument of ACK.
 type acked struct {
 	ID string `json:"jid"`
 }
 
-// ack completes a job. That it is known to nobody is no error: its reservation may be over, or it was acknowledged before.
+// ack completes a job. A job that is not known is no error: its reservation may be over, or it was acknowledged before.
 func (c *conn) ack(ctx context.Context, args []byte) (reply, error) {
 	var what acked
 	if unmarshal(args, &what, scanAcked) != nil || what.ID == "" {
@@ -36,7 +36,7 @@ func (c *conn) ack(ctx context.Context, args []byte) (reply, error) {
 	return ok, err
 }
 
-// A complaint is how a client describes a failure.
+// A complaint is the argument of FAIL.
 type complaint struct {
 	ID        string   `json:"jid"`
 	Type      string   `json:"errtype"`
@@ -61,7 +61,7 @@ func (c *conn) fail(ctx context.Context, args []byte) (reply, error) {
 	return ok, nil
 }
 
-// err returns the error by which the attempt has ended, see retriesOf.
+// err returns the error with which the attempt has ended, see retriesOf.
 func (f *complaint) err(j *job.Job) error {
 	message := short(f.Message, mostMessage)
 	if f.Type != "" {
@@ -74,12 +74,12 @@ func (f *complaint) err(j *job.Job) error {
 	case j.Meta[metaRetry] == "-1":
 		return retry.Permanent(err)
 	case j.Meta[job.MetaID] == "":
-		return err // of a program in Go
+		return err // enqueued by a program in Go
 	}
 	return retry.After(err, backoff(j.Used()-1))
 }
 
-// short cuts what a client sent, which is UTF-8, between characters.
+// short cuts a text from a client, which is UTF-8, between characters.
 func short(text string, most int) string { return string(cut.Prefix([]byte(text), most)) }
 
 // backoff returns how long to wait after the nth retry has failed, 0 being the first attempt.
@@ -88,7 +88,7 @@ func backoff(n int) time.Duration {
 	return time.Duration(n*n*n*n+15+rand.IntN(30)*(n+1)) * time.Second
 }
 
-// splitError undoes what complaint.err puts together.
+// splitError splits a text that complaint.err has joined.
 func splitError(text string) (kind, message string) {
 	if kind, message, found := strings.Cut(text, ": "); found && !strings.ContainsAny(kind, " \t\n") {
 		return kind, message
@@ -110,7 +110,7 @@ func (c *conn) finish(ctx context.Context, jid string, end func(*job.Job) error,
 	j := *h.job
 	e := h.end(end(&j))
 	e.Job, e.Stack = &j, stack
-	if e.Err == nil && h.known { // nobody else ends it here: it was taken
+	if e.Err == nil && h.known { // nobody else ends it here: remove has taken it
 		lost, err := h.client.acks.Do(ctx, e)
 		if err != nil {
 			cs.add(h) // to be tried again
@@ -124,7 +124,7 @@ func (c *conn) finish(ctx context.Context, jid string, end func(*job.Job) error,
 	return len(lost) == 0, err
 }
 
-// finishAll ends attempts of jobs of a client, each of another job, and returns which of them are lost.
+// finishAll ends attempts of different jobs of a client, and returns which of them are lost.
 func (cs *clients) finishAll(ctx context.Context, ends []job.End) ([]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -139,7 +139,7 @@ func (cs *clients) finishAll(ctx context.Context, ends []job.End) ([]bool, error
 	return lost, nil
 }
 
-// findHeld reads a job that another server has given to the client, or this one in another life.
+// findHeld reads a job that another server has given to the client, or this one before a restart.
 func (c *conn) findHeld(ctx context.Context, jid string) (*held, error) {
 	filter := job.Filter{Meta: map[string]string{job.MetaID: jid}, States: []job.State{job.Running}, Limit: 100}
 	if id, err := job.ParseID(jid); err == nil {
@@ -159,7 +159,7 @@ func (c *conn) findHeld(ctx context.Context, jid string) (*held, error) {
 	return &held{client: &client{name: j.Worker, session: sessionOf(j.Worker)}, jid: jid, job: j}, nil
 }
 
-// beat notes that a client lives, and answers what it is to do.
+// beat records that a client is alive, and answers with the state that an operator wants.
 func (c *conn) beat(ctx context.Context, args []byte) (reply, error) {
 	var b struct {
 		Worker string `json:"wid"`

@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// TestAClientThatEndsWhileItWaits: a job that comes after its connection is closed goes to another client at once, with all its attempts.
+// TestAClientThatEndsWhileItWaits: a job that arrives after the connection of a waiting client was closed goes to another client immediately, with
+// all its attempts.
 func TestAClientThatEndsWhileItWaits(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a closed connection is seen by the next write there")
+		t.Skip("there, only the next write shows that a connection was closed")
 	}
 	t.Parallel()
 	overEachStore(t, func(r *rig) {
@@ -20,7 +21,7 @@ func TestAClientThatEndsWhileItWaits(t *testing.T) {
 		time.Sleep(100 * time.Millisecond) // until that has arrived
 		other.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[],"retry":0}`, "+OK")
 		if got := other.fetch("default"); got == nil {
-			r.Error("the job is held for a client that has ended")
+			r.Error("the job is leased to a client that has disconnected")
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// gone reports whether the other side has closed a connection, as far as that is known by now. It takes nothing from it and does not wait.
+// gone reports whether the other side has closed a connection, as far as that is known by now. It consumes no data and does not wait.
 func gone(socket net.Conn) bool {
 	s, ok := socket.(syscall.Conn)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// insert enqueues jobs, and has fetches that wait here get them before the store gives notice. A store that can do so claims for some of them in the
-// same transaction: they wait for one commit instead of two.
+// insert enqueues jobs, and lets fetches that wait here get them before the store reports them. A store that is an InsertClaimer claims for some of
+// these fetches in the same transaction: they wait for one commit instead of two.
 func (r *room) insert(ctx context.Context, jobs []*job.Job) ([]job.Enqueued, error) {
 	waiting := r.takeWaiting(jobs)
 	if len(waiting) == 0 {
@@ -25,14 +25,15 @@ func (r *room) insert(ctx context.Context, jobs []*job.Job) ([]job.Enqueued, err
 	f.Limit, f.DueOnly = len(waiting), true
 	done, got, err := r.claimer.InsertAndFetch(ctx, f, jobs...)
 	if done == nil {
-		return nil, err // which is not theirs who wait
+		return nil, err // the waiting fetches do not get this error
 	}
 	failed = err
 	r.pushed(jobs, got.Jobs)
 	return done, nil
 }
 
-// takeWaiting takes those fetches out of a line that jobs are claimed for when they are inserted: of one client, as a claim is of one session.
+// takeWaiting removes from a line the fetches for which jobs will be claimed when they are inserted: those of one client, since a claim has one
+// session.
 func (r *room) takeWaiting(jobs []*job.Job) (taken []*waiter) {
 	if _, able := r.store.(job.InsertClaimer); !able {
 		return nil
@@ -51,7 +52,7 @@ func (r *room) takeWaiting(jobs []*job.Job) (taken []*waiter) {
 	return nil
 }
 
-// dequeue takes up to n fetches out of the line, those of the client whose fetch has waited longest. The room's mu is held.
+// dequeue removes up to n fetches from the line, those of the client whose fetch has waited longest. The room's mu is held.
 func (l *line) dequeue(n int) (taken []*waiter) {
 	rest, cl := l.waiting[:0], l.waiting[0].client
 	for _, w := range l.waiting {
@@ -68,7 +69,7 @@ func (l *line) dequeue(n int) (taken []*waiter) {
 	return taken
 }
 
-// hand gives each waiter a job, as long as there are any, or the error. One that is given neither goes on waiting.
+// hand gives each waiter a job, as long as there are any, or the error. A waiter that gets neither continues to wait.
 func hand(waiting []*waiter, jobs []*job.Job, err error) {
 	for i, w := range waiting {
 		g := given{err: err}
@@ -90,7 +91,7 @@ func dueIn(jobs []*job.Job) map[string]int {
 	return due
 }
 
-// due returns how many of the jobs that are due in queues are for a line.
+// due returns how many of the due jobs, counted by queue, are in the queues of the line.
 func (l *line) due(queues map[string]int) (n int) {
 	for _, q := range l.queues {
 		n += queues[q]
@@ -98,7 +99,7 @@ func (l *line) due(queues map[string]int) (n int) {
 	return n
 }
 
-// pushed has fetches ask for jobs that this server has enqueued, but for those that were handed to some.
+// pushed makes fetches claim the jobs that this server has enqueued, except those that were handed to waiters.
 func (r *room) pushed(jobs, handed []*job.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/faktory"
 )
 
-// A handStore inserts and claims in one call, and gives no notice of jobs.
+// A handStore inserts and claims in one call, and its Wait does not report jobs.
 type handStore struct {
 	silentStore
 	takes    time.Duration
@@ -40,7 +40,7 @@ func (s *handStore) InsertAndClaim(ctx context.Context, jobs []*job.Job, c job.C
 	return ids, claimed, err
 }
 
-// handRig has n connections of one client wait in FETCH, and one that may push.
+// handRig makes n connections of one client wait in FETCH, and returns another connection that may push.
 func handRig(b *bubble, s *handStore, n int) (producer *peer, fetched chan string) {
 	s.silentStore = silentStore{b.store}
 	b.store = s
@@ -56,7 +56,7 @@ func handRig(b *bubble, s *handStore, n int) (producer *peer, fetched chan strin
 	return producer, fetched
 }
 
-// TestPushIsHandedToWhoWaits: what waits in FETCH gets what is pushed by the transaction that inserts it.
+// TestPushIsHandedToWhoWaits: connections that wait in FETCH get pushed jobs in the transaction that inserts them.
 func TestPushIsHandedToWhoWaits(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		s := &handStore{}
@@ -71,17 +71,18 @@ func TestPushIsHandedToWhoWaits(t *testing.T) {
 				t.Errorf("fetched %s", got)
 			}
 		}
-		p.want(`PUSH {"jid":"job-000005","jobtype":"a","args":[]}`, "+OK") // nothing waits
+		p.want(`PUSH {"jid":"job-000005","jobtype":"a","args":[]}`, "+OK") // no connection waits
 		if together, inserts := s.together.Load(), s.inserts.Load(); together != 2 || inserts != 1 {
 			t.Errorf("%d calls inserted and claimed, and %d inserted, want 2 and 1", together, inserts)
 		}
 		if j := b.one("job-000001"); j.State != job.Running || j.Worker != "faktory/w" {
-			t.Errorf("it is %s at %s", j.State, j.Worker)
+			t.Errorf("the job is %s at %s", j.State, j.Worker)
 		}
 	})
 }
 
-// TestNotHanded: a push of a job that is not due, of one for another queue, and of a duplicate leaves the fetch waiting, which gets the next job.
+// TestNotHanded: a waiting fetch gets no job from a push of a job that is not due, of one for another queue, or of a duplicate. It gets the next
+// job.
 func TestNotHanded(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		s := &handStore{}
@@ -90,7 +91,7 @@ func TestNotHanded(t *testing.T) {
 		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[],"at":"2999-01-01T00:00:00Z"`+unique+`}`, "+OK")
 		p.want(`PUSH {"jid":"job-000002","jobtype":"a","args":[],"queue":"other"}`, "+OK")
 		if n := s.together.Load(); n != 0 {
-			t.Errorf("%d calls claimed for a fetch that is for no job", n)
+			t.Errorf("%d calls claimed for a fetch that none of the jobs is for", n)
 		}
 		p.want(`PUSH {"jid":"job-000003","jobtype":"a","args":[]`+unique+`}`, "-NOTUNIQUE Job not unique")
 		p.want(`PUSH {"jid":"job-000004","jobtype":"a","args":[]}`, "+OK")
@@ -100,7 +101,7 @@ func TestNotHanded(t *testing.T) {
 	})
 }
 
-// TestHandedSlowly: a fetch whose time is over before the claim for it has ended gets the job.
+// TestHandedSlowly: a fetch whose time is over before the claim for it has ended still gets the job.
 func TestHandedSlowly(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		s := &handStore{takes: 3 * time.Second}
@@ -112,7 +113,7 @@ func TestHandedSlowly(t *testing.T) {
 	})
 }
 
-// TestNothingHanded: when the store takes no job, who pushes is told, and who waits goes on waiting.
+// TestNothingHanded: if the store accepts no job, the pushing client gets an error, and the waiting fetch continues to wait.
 func TestNothingHanded(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		s := &handStore{err: errors.New("broken")}

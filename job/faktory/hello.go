@@ -28,7 +28,7 @@ const (
 	mostLabel    = 60
 )
 
-// A hello is what a client says of itself.
+// A hello is the argument of HELLO.
 type hello struct {
 	Hash   string          `json:"pwdhash"`
 	Worker string          `json:"wid"`
@@ -42,7 +42,7 @@ func (h *hello) pid() (n int) {
 	return n
 }
 
-// greet does the handshake, within two seconds.
+// greet performs the handshake, within two seconds.
 func (c *conn) greet(ctx context.Context) error {
 	if err := c.lines.readWithin(ctx, helloTime); err != nil {
 		return err
@@ -132,7 +132,7 @@ func rightHash(got, password, salt string) bool {
 	return subtle.ConstantTimeCompare([]byte(strings.ToLower(got)), []byte(want)) == 1
 }
 
-// guesses have wrong passwords answered slowly: those from one address a second apart. Right ones are never kept waiting.
+// guesses delay the answers to wrong passwords: those to one address come a second apart. Correct passwords are never delayed.
 type guesses struct {
 	mu   sync.Mutex
 	next map[netip.Prefix]time.Time
@@ -140,7 +140,7 @@ type guesses struct {
 
 const (
 	eachGuess   = time.Second
-	mostGuess   = 30 * time.Second // that an answer is kept back
+	mostGuess   = 30 * time.Second // the longest delay of an answer
 	mostGuesses = 4096             // addresses that are remembered
 )
 
@@ -176,7 +176,7 @@ func (g *guesses) delay(from netip.Prefix, now time.Time) time.Duration {
 	return next.Sub(now)
 }
 
-// clientOf returns who is behind an address: with IPv6 its network of 64 bits.
+// clientOf returns the address that identifies a client; with IPv6, its network of 64 bits.
 func clientOf(address string) netip.Prefix {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// renew prolongs the lease of a client, gives back what is reserved no longer, and takes commands for it.
+// renew renews the lease of a client, releases jobs whose reservation is over, and receives commands for it.
 func (cs *clients) renew(ctx context.Context, cl *client) error {
 	now := time.Now()
 	renewal := job.Renewal{Worker: cl.name, Session: cl.session, Lease: lease}
@@ -58,7 +58,8 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 	return cs.releaseUnknown(within, cl, since)
 }
 
-// handleCommands notes what a client is to be told. One whose BEATs go to another server is told there.
+// handleCommands records which state a client should be in. If the client sends its BEATs to another server, it sends the command again, for that
+// server.
 func (cs *clients) handleCommands(ctx context.Context, cl *client, commands []job.Command, beats bool) {
 	for _, o := range commands {
 		wish := running
@@ -82,9 +83,9 @@ func (cs *clients) handleCommands(ctx context.Context, cl *client, commands []jo
 	}
 }
 
-// releaseUnknown gives back what claims have taken that were not answered: jobs of the client that began since, and are twice not known
-// here, about a second apart: one that was just claimed is about to be. One that another server gave to the client then may be among them,
-// and is run twice.
+// releaseUnknown releases jobs that were claimed by unanswered claims: jobs of the client that started after since, and are twice unknown here,
+// about a second apart, since a job that was just claimed is about to be known. A job that another server gave to the client in that time may be
+// among them, and is run twice.
 func (cs *clients) releaseUnknown(ctx context.Context, cl *client, since time.Time) error {
 	jobs, err := cs.heldBy(ctx, cl)
 	if err != nil {
@@ -110,12 +111,12 @@ func (cs *clients) releaseUnknown(ctx context.Context, cl *client, since time.Ti
 	return err
 }
 
-// heldBy returns what the store says that a client runs.
+// heldBy returns the jobs that a client runs, according to the store.
 func (cs *clients) heldBy(ctx context.Context, cl *client) ([]*job.Job, error) {
 	return cs.server.config.Store.List(ctx, job.Filter{Worker: cl.name, States: []job.State{job.Running}, Limit: mostSynced})
 }
 
-// takeOver notes the jobs that other servers have given to a client, so that their reservations end.
+// takeOver registers the jobs that other servers have given to a client, so that their reservations end.
 func (cs *clients) takeOver(ctx context.Context, cl *client) error {
 	jobs, err := cs.heldBy(ctx, cl)
 	if err != nil {
@@ -131,7 +132,7 @@ func (cs *clients) addUnknown(cl *client, j *job.Job) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if !cl.doubt.IsZero() {
-		return // it may be one that is to be released
+		return // the job may have to be released
 	}
 	jid := jidOf(j)
 	for _, h := range cs.held[jid] {

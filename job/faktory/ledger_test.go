@@ -13,15 +13,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/faktory"
 )
 
-// A ledger is what producers and workers know of jobs.
+// A ledger records what producers and workers know about jobs.
 type ledger struct {
 	mu     sync.Mutex
 	pushed map[string]bool // acknowledged
 	acked  map[string]int  // by the worker that ran it
 }
 
-// TestLedger has producers and workers use two servers over one PostgreSQL, of which one ends in turn: each job whose push was
-// acknowledged completes, and each attempt, though it is acknowledged twice and at both servers, settles once.
+// TestLedger: producers and workers use two servers over one PostgreSQL database, one of which is stopped in turn. Each job whose push was
+// acknowledged completes, and each attempt settles once, although it is acknowledged twice and at both servers.
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	url := database(t)
@@ -97,7 +97,7 @@ func TestLedger(t *testing.T) {
 	t.Logf("%d jobs", len(l.pushed))
 }
 
-// produce pushes jobs until a time. Those whose push was not answered may be there or not.
+// produce pushes jobs until a time. Jobs whose push was not answered may exist or not.
 func (l *ledger) produce(t *testing.T, i int, until time.Time, address func(int) string) {
 	var p *peer
 	for n := 0; time.Now().Before(until); n++ {
@@ -158,7 +158,7 @@ func (l *ledger) work(t *testing.T, i int, stop *atomic.Bool, address func(int) 
 	}
 }
 
-// dialAgain connects, and returns nil where the server has just ended.
+// dialAgain connects, and returns nil if the server has just stopped.
 func dialAgain(t *testing.T, address, wid string) *peer {
 	socket, err := net.DialTimeout("tcp", address, patience)
 	if err != nil {

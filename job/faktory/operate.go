@@ -12,10 +12,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostCounted is up to how many jobs that wait for their time are counted one by one.
+// mostCounted is up to how many scheduled jobs, and jobs to retry, are counted: they are counted one by one.
 const mostCounted = 1000
 
-// info answers what there is.
+// info answers with the numbers of jobs, and with the state of the server.
 func (c *conn) info(ctx context.Context, _ []byte) (reply, error) {
 	store := c.server.config.Store
 	counts, err := store.Counts(ctx)
@@ -49,7 +49,7 @@ func (c *conn) info(ctx context.Context, _ []byte) (reply, error) {
 				continue
 			}
 			sets[set]++
-			if queues[j.Queue] > 0 { // it may have come after the count
+			if queues[j.Queue] > 0 { // the job may be newer than the count
 				queues[j.Queue]--
 				enqueued--
 			}
@@ -147,7 +147,7 @@ func (c *conn) removeQueue(ctx context.Context, name string) error {
 	return c.server.config.Store.Pause(ctx, name, false)
 }
 
-// eachPart applies an action to the jobs that match a filter and a function, some at a time.
+// eachPart applies an action to the jobs that match a filter and a function, in parts.
 func (c *conn) eachPart(ctx context.Context, f job.Filter, matches func(*job.Job) bool, action job.Action) error {
 	var ids []job.ID
 	apply := func() error {
@@ -174,7 +174,7 @@ func (c *conn) eachPart(ctx context.Context, f job.Filter, matches func(*job.Job
 	return apply()
 }
 
-// A mutation is an action on many jobs.
+// A mutation is the argument of MUTATE: an action on many jobs.
 type mutation struct {
 	Do     string `json:"cmd"`
 	Target string `json:"target"`
@@ -235,7 +235,7 @@ func (c *conn) mutate(ctx context.Context, args []byte) (reply, error) {
 	return ok, nil
 }
 
-// matches reports whether a job has the pattern in it.
+// matches reports whether the JSON of a job matches the pattern.
 func (m *mutation) matches(j *job.Job) bool {
 	if m.Filter.Pattern == "" {
 		return true
@@ -265,7 +265,7 @@ func glob(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// track reads or sets how far a job is.
+// track reads or sets the progress of a job.
 func (c *conn) track(ctx context.Context, args []byte) (reply, error) {
 	what, rest, _ := bytes.Cut(args, []byte(" "))
 	switch string(what) {
@@ -308,7 +308,7 @@ func (c *conn) progress(ctx context.Context, jid string) (reply, error) {
 	return bulk(text), err
 }
 
-// read reads what a job says of itself.
+// read sets the answer from a job.
 func (t *tracked) read(j *job.Job) {
 	t.Updated = j.Created
 	switch j.View(time.Now()) {
@@ -338,7 +338,7 @@ func (t *tracked) read(j *job.Job) {
 	t.Updated = t.Updated.UTC()
 }
 
-// setProgress writes how far a job is that the client runs.
+// setProgress writes the progress of a job that the client runs.
 func (c *conn) setProgress(ctx context.Context, args []byte) (reply, error) {
 	var set struct {
 		ID          string `json:"jid"`

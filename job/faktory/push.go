@@ -13,11 +13,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// What a job of a client is kept as beside its args, in its Meta.
+// The keys of Meta under which fields of a client's job are kept.
 const (
 	metaCustom    = "custom"    // the object custom, as JSON
 	metaRetry     = "retry"     // 0 or -1
-	metaBacktrace = "backtrace" // how many lines of one are wanted
+	metaBacktrace = "backtrace" // how many lines of a backtrace are wanted
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 	mostReserve    = 24 * time.Hour
 )
 
-// A pushed is a job as clients send it. Its parts may lie in what was received.
+// A pushed is a job as clients send it. It may refer to parts of the command that was received.
 type pushed struct {
 	ID        string          `json:"jid"`
 	Queue     string          `json:"queue"`
@@ -44,7 +44,7 @@ type pushed struct {
 	Custom    json.RawMessage `json:"custom"`
 }
 
-// A custom is what this server reads of the object custom.
+// A custom has the fields of the object custom that this server reads.
 type custom struct {
 	UniqueFor   json.RawMessage `json:"unique_for"` // a number, or a string of one
 	UniqueUntil string          `json:"unique_until"`
@@ -52,7 +52,7 @@ type custom struct {
 	Batch       string          `json:"bid"`
 }
 
-// isQueueName reports whether clients may name a queue so.
+// isQueueName reports whether clients may use this name of a queue.
 func isQueueName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -63,7 +63,7 @@ func isQueueName(name string) bool {
 	return name != ""
 }
 
-// job makes the job that is to be enqueued.
+// job returns the job to enqueue.
 func (p *pushed) job() (*job.Job, error) {
 	switch {
 	case len(p.ID) < leastID || len(p.ID) > mostID:
@@ -88,7 +88,7 @@ func (p *pushed) job() (*job.Job, error) {
 	return j, nil
 }
 
-// plain reports whether a text stands in JSON as it is. A jid that is so is found by the indexes of stores.
+// plain reports whether a text is written in JSON as it is. A plain jid is in the indexes of stores.
 func plain(id string) bool {
 	for i := range len(id) {
 		if c := id[i]; c <= ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -142,7 +142,7 @@ func (p *pushed) options() ([]job.EnqueueOption, error) {
 	return append(opts, more...), err
 }
 
-// customOptions reads what the object custom has for the server, and keeps it whole.
+// customOptions returns the options for what the server reads in the object custom, and one that keeps all of it.
 func (p *pushed) customOptions() (opts []job.EnqueueOption, err error) {
 	text := bytes.TrimSpace(p.Custom)
 	if len(text) == 0 || string(text) == "null" || string(text) == "{}" {
@@ -207,14 +207,14 @@ func (c *conn) push(ctx context.Context, args []byte) (reply, error) {
 	return ok, nil
 }
 
-// An inserted is what became of a job that was pushed.
+// An inserted is the result for a job that was pushed.
 type inserted struct {
 	enqueued job.Enqueued
 	err      error
 }
 
-// insertAll enqueues jobs that were pushed at the same time, in one call of the store. When that fails, each is tried alone: it may be because
-// of one of them.
+// insertAll enqueues jobs that were pushed at the same time, in one call of the store. If that fails, each is tried alone, since one of them may be
+// the reason.
 func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -242,7 +242,7 @@ func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, er
 // pushPart is how many jobs are enqueued in one transaction.
 const pushPart = 1000
 
-// pushAll enqueues what is right of many jobs, and answers what was wrong with the others.
+// pushAll enqueues the valid ones of many jobs, and answers with the errors of the others.
 func (c *conn) pushAll(ctx context.Context, args []byte) (reply, error) {
 	var all []pushed
 	if err := unmarshal(args, &all, scanAllPushed); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/faktory"
 )
 
-// An insertStore takes a second to insert jobs, and refuses those of one kind with all that come with them.
+// An insertStore needs a second to insert jobs, and refuses jobs of one kind together with all jobs of the same call.
 type insertStore struct {
 	job.Store
 	mu    sync.Mutex
@@ -34,7 +34,7 @@ func (s *insertStore) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, e
 	return s.Store.Insert(ctx, jobs...)
 }
 
-// pushAtOnce has as many connections as there are kinds push three jobs each, one after the other, and returns the answers to the last ones.
+// pushAtOnce pushes three jobs one after the other on as many connections as there are kinds, and returns the answers to the last ones.
 func pushAtOnce(b *bubble, kinds []string) []string {
 	n := b.serve(faktory.Config{})
 	peers, answers := make([]*peer, len(kinds)), make([]string, len(kinds))
@@ -54,7 +54,8 @@ func pushAtOnce(b *bubble, kinds []string) []string {
 	return answers
 }
 
-// TestPushesShareACall has 16 connections push at the same time. The first call of the store has the first of them, and the next ones have all.
+// TestPushesShareACall: 16 connections push at the same time. The first call of the store has one job, and the next ones have the jobs of all
+// connections.
 func TestPushesShareACall(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		store := &insertStore{Store: b.store}
@@ -70,7 +71,7 @@ func TestPushesShareACall(t *testing.T) {
 	})
 }
 
-// TestPushThatFailsAlone has one of several connections push what the store refuses.
+// TestPushThatFailsAlone: one of several connections pushes a job that the store refuses.
 func TestPushThatFailsAlone(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.store = &insertStore{Store: b.store}
@@ -93,7 +94,7 @@ func TestPushThatFailsAlone(t *testing.T) {
 	})
 }
 
-// A silentStore gives no notice of jobs, as one that is far away does later.
+// A silentStore does not report jobs, as a distant store does only later.
 type silentStore struct{ job.Store }
 
 func (silentStore) Wait(ctx context.Context, _ ...string) error {
@@ -101,7 +102,7 @@ func (silentStore) Wait(ctx context.Context, _ ...string) error {
 	return ctx.Err()
 }
 
-// TestPushWakesFetches: fetches that wait at the server at which jobs are pushed do not wait for a notice of the store.
+// TestPushWakesFetches: fetches that wait at the server to which jobs are pushed do not have to wait for the store to report them.
 func TestPushWakesFetches(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.store = silentStore{b.store}
@@ -126,7 +127,7 @@ func TestPushWakesFetches(t *testing.T) {
 			`{"jid":"job-000004","jobtype":"a","args":[],"queue":"other","at":"2999-01-01T00:00:00Z"}]`, "{}")
 		for i := range 4 {
 			if took := <-fetched; (i < 3) != (took == 100*time.Millisecond) {
-				t.Errorf("fetch %d has taken %v", i, took)
+				t.Errorf("fetch %d took %v", i, took)
 			}
 		}
 	})

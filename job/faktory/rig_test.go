@@ -28,10 +28,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for something that must happen.
 const patience = 20 * time.Second
 
-// stores are the kinds of stores, by how a test opens one.
+// stores has a function that opens a new store of each kind.
 var stores = map[string]func(t testing.TB) job.Store{
 	"memory": func(testing.TB) job.Store { return memory.New() },
 	"sqlite": func(t testing.TB) job.Store {
@@ -56,7 +56,7 @@ func openPostgres(t testing.TB, url string) job.Store {
 	return s
 }
 
-// database makes a database for the time of a test, and returns its URL.
+// database creates a database for the duration of a test, and returns its URL.
 func database(t testing.TB) string {
 	t.Helper()
 	config, err := pgx.ParseConfig(testenv.PostgresURL())
@@ -91,7 +91,7 @@ type rig struct {
 	testing.TB
 	store   job.Store
 	address string
-	stop    func() // the server; it returns when that has ended
+	stop    func() // stops the server, and returns when it has ended
 }
 
 func newRig(t testing.TB, c faktory.Config) *rig {
@@ -154,7 +154,7 @@ type peer struct {
 	hi     string
 }
 
-// dial connects and says hello; "" is for a producer.
+// dial connects and sends HELLO; "" is for a producer.
 func (r *rig) dial(hello string) *peer {
 	r.Helper()
 	p, err := connect(r, r.address)
@@ -174,7 +174,7 @@ func (r *rig) worker(wid string) *peer {
 	return r.dial(`{"v":2,"wid":"` + wid + `","hostname":"host-1","pid":42,"labels":["ruby-3.1"]}`)
 }
 
-// connect reads the greeting.
+// connect connects, and reads the greeting.
 func connect(t testing.TB, address string) (*peer, error) {
 	socket, err := net.Dial("tcp", address)
 	if err != nil {
@@ -231,7 +231,7 @@ func (p *peer) ask(command string) string {
 	return answer
 }
 
-// want wants an answer that begins so.
+// want checks that the answer has a prefix.
 func (p *peer) want(command, want string) {
 	p.Helper()
 	if got := p.ask(command); !strings.HasPrefix(got, want) {
@@ -295,7 +295,7 @@ func (p *peer) object(command string) map[string]any {
 	return v
 }
 
-// closed wants the server to have closed the connection.
+// closed checks that the server has closed the connection.
 func (p *peer) closed() {
 	p.Helper()
 	if got, err := p.read(); !errors.Is(err, io.EOF) {
@@ -323,7 +323,7 @@ func (r *rig) one(jid string) *job.Job {
 	return jobs[0]
 }
 
-// makeDue makes a job due that waits.
+// makeDue makes a scheduled job due.
 func (r *rig) makeDue(jid string) {
 	r.Helper()
 	done, err := job.Apply(context.Background(), r.store, job.Filter{IDs: []job.ID{r.one(jid).ID}}, job.ActionRunAt(time.Now().Add(-time.Second)))
@@ -332,7 +332,7 @@ func (r *rig) makeDue(jid string) {
 	}
 }
 
-// hash makes the answer to a greeting.
+// hash returns the password hash that a greeting asks for.
 func hash(t testing.TB, hi, password string) string {
 	t.Helper()
 	var asked struct {

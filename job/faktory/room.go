@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	lease     = time.Minute // of a client that lives
-	eachPoll  = time.Second // how often queues are asked that seem to be empty
+	lease     = time.Minute // of a live client
+	eachPoll  = time.Second // how often queues that seem to be empty are polled
 	waitPause = time.Second // after an error of the store
 )
 
-// A room is where fetches wait for jobs: however many there are, the store is asked once for all, and of those that want the same
-// queues one at a time asks for a job as long as there is none.
+// A room is where fetches wait for jobs. However many there are, one call waits on the store for all of them, and of the fetches from the same
+// queues one at a time claims as long as there is no job.
 //
 //	fetch ── claims ──> a job: two more are woken
 //	              └──> none: the line is dry; it waits in it until a notice, the time of the next job, or the poll wakes the first
@@ -36,20 +36,20 @@ type room struct {
 type supply int
 
 const (
-	unknown supply = iota // the next fetch asks, for all
-	dry                   // there was none, or one asks: the others wait
-	plenty                // the last to ask got a job: all ask
+	unknown supply = iota // the next fetch claims, for all
+	dry                   // there was no job, or one fetch is claiming: the others wait
+	plenty                // the last claim got all it asked for: all fetches claim
 )
 
-// A line is of fetches from the same queues.
+// A line has the fetches from the same queues.
 type line struct {
 	key     string
 	queues  []string
 	users   int // fetches
 	waiting []*waiter
 	state   supply
-	notices int       // of jobs that may be due
-	swept   time.Time // when leases that have run out were looked for
+	notices int       // how often jobs may have become due
+	swept   time.Time // when expired leases were last claimed
 	next    *time.Timer
 }
 
@@ -118,7 +118,8 @@ func (r *room) exit(l *line) {
 	}
 }
 
-// await returns true when it is the turn of a fetch to claim, or a waiter to which is handed what was claimed for it, or neither when the time is over.
+// await returns true when it is the turn of a fetch to claim; a waiter and false when the waiter is about to receive what was claimed for it; or
+// neither when the time is over.
 func (r *room) await(ctx context.Context, l *line, cl *client, f job.Fetch, over <-chan time.Time) (w *waiter, turn bool) {
 	if ctx.Err() != nil {
 		return nil, false
@@ -126,7 +127,7 @@ func (r *room) await(ctx context.Context, l *line, cl *client, f job.Fetch, over
 	r.mu.Lock()
 	if l.state != dry {
 		if l.state == unknown {
-			l.state = dry // it asks for the others, too
+			l.state = dry // it claims for the others, too
 		}
 		r.mu.Unlock()
 		return nil, true
@@ -148,12 +149,12 @@ func (r *room) await(ctx context.Context, l *line, cl *client, f job.Fetch, over
 	if i := slices.Index(l.waiting, w); i >= 0 {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
 	} else {
-		l.ask() // it was this one's turn
+		l.ask() // it was its turn, which goes to the next
 	}
 	return nil, false
 }
 
-// wake gives the turn to those that have waited longest. r.mu is held.
+// wake gives the turn to the n fetches that have waited longest. r.mu is held.
 func (l *line) wake(n int) {
 	for range min(n, len(l.waiting)) {
 		close(l.waiting[0].turn)
@@ -161,7 +162,7 @@ func (l *line) wake(n int) {
 	}
 }
 
-// ask has one fetch ask: the one that has waited longest, or the next that comes. r.mu is held.
+// ask makes one fetch claim: the one that has waited longest, or the next that comes. r.mu is held.
 func (l *line) ask() {
 	if len(l.waiting) == 0 && l.state == dry {
 		l.state = unknown
@@ -169,7 +170,7 @@ func (l *line) ask() {
 	l.wake(1)
 }
 
-// notice has the store asked again. r.mu is held.
+// notice makes the line ask the store again. r.mu is held.
 func (l *line) notice() {
 	l.notices++
 	l.ask()
@@ -213,7 +214,7 @@ func (r *room) claimAll(ctx context.Context, all []wanted) ([]given, error) {
 	return got, nil
 }
 
-// claimSome claims up to n jobs, and notes what the line has to know.
+// claimSome claims up to n jobs, and updates the state of the line.
 func (r *room) claimSome(ctx context.Context, l *line, f job.Fetch, n int) ([]*job.Job, error) {
 	now := time.Now()
 	r.mu.Lock()
@@ -246,7 +247,7 @@ func (r *room) claimSome(ctx context.Context, l *line, f job.Fetch, n int) ([]*j
 	return got.Jobs, nil
 }
 
-// after has the line asked when its next job becomes due. r.mu is held.
+// after makes the line ask the store when its next job becomes due. r.mu is held.
 func (l *line) after(r *room, d time.Duration) {
 	if l.next != nil {
 		l.next.Stop()
@@ -258,7 +259,7 @@ func (l *line) after(r *room, d time.Duration) {
 	})
 }
 
-// run waits on the store for all, and polls.
+// run waits on the store for all fetches, and polls.
 func (r *room) run(ctx context.Context) error {
 	meanwhile.Go(ctx, r.poll, meanwhile.Name("poll"))
 	for ctx.Err() == nil {
@@ -314,7 +315,7 @@ func (r *room) poll(ctx context.Context) error {
 	}
 }
 
-// queues returns those that anybody waits for. r.mu is held.
+// queues returns the queues of all fetches. r.mu is held.
 func (r *room) queues() []string {
 	var queues []string
 	for _, l := range r.lines {

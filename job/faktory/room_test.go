@@ -8,8 +8,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestHandedLate: a fetch whose time is over, and that a job is claimed for before it has left its line, gets the job. Nobody else would run it before its
-// lease is over.
+// TestHandedLate: a fetch whose time is over, but for which a job is claimed before it has left its line, gets the job. Nobody else would run the
+// job before its lease is over.
 func TestHandedLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(nil, nil)
@@ -27,20 +27,20 @@ func TestHandedLate(t *testing.T) {
 		synctest.Wait()
 
 		r.mu.Lock()
-		over <- time.Now() // its time is over, and it cannot leave yet
+		over <- time.Now() // its time is over, but it cannot leave yet
 		taken := l.dequeue(1)
 		r.mu.Unlock()
 		want := &job.Job{Kind: "k"}
 		hand(taken, []*job.Job{want}, nil)
 		<-left
 		if w == nil || turn {
-			t.Fatalf("it left with %v, %t, want to be handed what was claimed for it", w, turn)
+			t.Fatalf("the fetch left with %v, %t, want the job that was claimed for it", w, turn)
 		}
 		if got := <-w.handed; got.job != want {
-			t.Errorf("it was handed %v", got.job)
+			t.Errorf("the fetch got %v", got.job)
 		}
 		if l.state != dry {
-			t.Error("it has others ask the store, though the turn was not its own")
+			t.Error("the fetch made others ask the store, although it had no turn to pass on")
 		}
 	})
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 )
 
-// mostScanned is in how many objects and arrays a value may be that is scanned.
+// mostScanned is how many nested objects and arrays a scanned value may have.
 const mostScanned = 100
 
-// unmarshal reads what a client sends: by scan, which knows what clients usually write and is a fraction of the cost, or else by encoding/json. What both
-// read is the same, and scan may leave parts of text in value.
+// unmarshal decodes what a client sends: with scan, which reads what clients usually send at a fraction of the cost, or otherwise with
+// encoding/json. Both read the same, but scan may leave parts of text in value.
 func unmarshal[T any](text []byte, value *T, scan func(s *jsonscan.Scanner, value *T) bool) error {
-	if !slices.ContainsFunc(text, func(c byte) bool { return c < ' ' }) { // which JSON does not allow in texts, and scan would
+	if !slices.ContainsFunc(text, func(c byte) bool { return c < ' ' }) { // these are not allowed in the strings of JSON, but scan would accept them
 		s := jsonscan.New(text)
 		s.Space()
 		if scan(&s, value) {
@@ -31,7 +31,7 @@ func unmarshal[T any](text []byte, value *T, scan func(s *jsonscan.Scanner, valu
 	return json.Unmarshal(text, value)
 }
 
-// explain says without the words of Go what encoding/json met.
+// explain describes an error of encoding/json without the terms of Go.
 func explain(err error) string {
 	mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
@@ -83,7 +83,7 @@ func scanFields(s *jsonscan.Scanner, field func(name []byte) bool) bool {
 	}
 }
 
-// scanPushed reads a job. A field with another name may be one of these in capitals, to encoding/json.
+// scanPushed reads a job. It leaves all other names to encoding/json, for which they may be one of these in capitals.
 func scanPushed(s *jsonscan.Scanner, p *pushed) bool {
 	return scanFields(s, func(name []byte) bool {
 		switch string(name) {

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// FuzzScan compares what scan reads with what encoding/json reads, of whatever a client sends.
+// FuzzScan compares what scan reads with what encoding/json reads, for anything that a client may send.
 func FuzzScan(f *testing.F) {
 	for _, seed := range []string{
 		`{"jid":"job-000001","queue":"default","jobtype":"a","args":[1,"\n",{"a":"größe"}],"created_at":"2030-01-31T15:04:05.5Z","at":"x","retry":25,"reserve_for":1800,"backtrace":3,"priority":5,"custom":{"a":1}}`,
@@ -35,11 +35,11 @@ func compareScan[T any](t *testing.T, text string, scan func(s *jsonscan.Scanner
 	var got, want T
 	err, wantErr := unmarshal([]byte(text), &got, scan), json.Unmarshal([]byte(text), &want)
 	if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got, want) {
-		t.Errorf("%q is read as %#v, %v, want %#v, %v", text, got, err, want, wantErr)
+		t.Errorf("%q was read as %#v, %v, want %#v, %v", text, got, err, want, wantErr)
 	}
 }
 
-// TestScansWhatClientsWrite: what they usually write does not go through encoding/json.
+// TestScansWhatClientsWrite: what clients usually send is not decoded by encoding/json.
 func TestScansWhatClientsWrite(t *testing.T) {
 	usual := `{"jid":"job-000001","queue":"default","jobtype":"a","args":[1,"\n",{"a":"größe"}],"created_at":"2030-01-31T15:04:05.5Z","at":"2030-01-31T15:04:05.5Z","retry":25,"reserve_for":1800,"custom":{"a":1}}`
 	for text, scans := range map[string]bool{usual: true, strings.ToUpper(usual): false} {
@@ -50,7 +50,7 @@ func TestScansWhatClientsWrite(t *testing.T) {
 	}
 }
 
-// TestFetchedReadsAsTheJob: what is sent of a job is JSON, and says what the job is.
+// TestFetchedReadsAsTheJob: a job is sent as valid JSON that describes it.
 func TestFetchedReadsAsTheJob(t *testing.T) {
 	texts := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~]{0,20}`), rapid.Just("a: <b href=\"x\">\\ \x7f\u2028"))
 	rapid.Check(t, func(t *rapid.T) {

@@ -62,7 +62,7 @@ const (
 	gatherTime = time.Millisecond // that a PUSH waits for others at most
 )
 
-// A Server speaks the protocol. It holds no jobs: another server over the same store may continue where it ends.
+// A Server serves the protocol. It keeps no jobs itself: another server over the same store may take over when it stops.
 type Server struct {
 	config  Config
 	claimer *job.Claimer
@@ -71,9 +71,9 @@ type Server struct {
 	pushes  *group.Group[*job.Job, inserted] // of all connections
 	clients clients
 	guesses guesses
-	large   chan struct{} // one for each line that is longer than most
+	large   chan struct{} // one for each long command that is being read
 
-	handshakes, passwords loglimit.Limit // those that fail, of whoever connects
+	handshakes, passwords loglimit.Limit // limit the logs of failed TLS handshakes and of wrong passwords
 
 	commands atomic.Int64
 	failures atomic.Int64
@@ -152,7 +152,7 @@ func (s *Server) interrupt() {
 	}
 }
 
-// enter notes a connection, unless there are too many.
+// enter registers a connection, unless there are too many.
 func (s *Server) enter(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

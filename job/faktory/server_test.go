@@ -25,24 +25,24 @@ func TestPushFetchAck(t *testing.T) {
 		}
 		for _, at := range []string{got.Enqueued, got.Created} {
 			if when, err := time.Parse(time.RFC3339Nano, at); err != nil || time.Since(when).Abs() > time.Minute {
-				t.Errorf("a time is %q", at)
+				t.Errorf("got the time %q, want about now", at)
 			}
 		}
 		if j := r.one(got.JID); j.State != job.Running || j.Worker != "faktory/worker-1" || j.MaxAttempts != 26 {
-			t.Errorf("it is %+v", j)
+			t.Errorf("got job %+v", j)
 		}
 		worker.want(`ACK {"jid":"job-000001"}`, "+OK")
 		if j := r.one(got.JID); j.State != job.Completed || len(j.Failures) != 0 {
-			t.Errorf("acknowledged it is %+v", j)
+			t.Errorf("after ACK the job is %+v", j)
 		}
 		worker.want(`ACK {"jid":"job-000001"}`, "+OK")
 		worker.want(`ACK {"jid":"job-never-seen"}`, "+OK")
-		for _, jid := range []string{`{"jid":"job-\u0030\u003002"}`, `{ "jid" : "job-0003", "x" : [1] }`} { // written as few do
+		for _, jid := range []string{`{"jid":"job-\u0030\u003002"}`, `{ "jid" : "job-0003", "x" : [1] }`} { // as few clients write it
 			producer.want(fmt.Sprintf(`PUSH {"jid":"job-000%d","jobtype":"mail","args":[]}`, 2+strings.Count(jid, "x")), "+OK")
 			got := worker.fetchOne("default")
 			worker.want("ACK "+jid, "+OK")
 			if j := r.one(got.JID); j.State != job.Completed {
-				t.Errorf("acknowledged by %s it is %s", jid, j.State)
+				t.Errorf("after ACK %s the job is %s", jid, j.State)
 			}
 		}
 		for _, wrong := range []string{`{"jid":""}`, `{"jid":"a"`, `{"jid":7}`, "", "[]"} {
@@ -68,7 +68,7 @@ func TestFailRetriesAndDies(t *testing.T) {
 		p.want(`FAIL {"jid":"job-retry","errtype":"IOError","message":"broken pipe"}`, "-ERR Job not found job-retry")
 		j := r.one("job-retry")
 		if wait := j.RunAt.Sub(j.Failures[0].Time); j.View(time.Now()) != job.Retrying || wait < 14*time.Second || wait > 46*time.Second {
-			t.Errorf("after the first failure it is %s and waits for %v, want from 15 to 44 s", j.State, wait)
+			t.Errorf("after the first failure the job is %s and waits for %v, want from 15 to 44 s", j.State, wait)
 		}
 		if f := j.Failures[0]; f.Error != "IOError: broken pipe" || f.Stack != "a.rb:1\nb.rb:2" || f.Worker != "faktory/worker-1" {
 			t.Errorf("the failure is %+v", f)
@@ -76,11 +76,11 @@ func TestFailRetriesAndDies(t *testing.T) {
 		r.makeDue("job-retry")
 		got := p.fetchOne("default")
 		if f := got.Failure; f == nil || f.Count != 0 || f.Remaining != 1 || f.Message != "broken pipe" || f.Type != "IOError" || len(f.Backtrace) != 2 {
-			t.Errorf("fetched again it has the failure %+v", f)
+			t.Errorf("fetched again, the job has the failure %+v", f)
 		}
 		p.want(`FAIL {"jid":"job-retry","errtype":"IOError","message":"again","backtrace":null}`, "+OK")
 		if j := r.one("job-retry"); j.State != job.Discarded || len(j.Failures) != 2 {
-			t.Errorf("after its last retry it is %+v", j)
+			t.Errorf("after its last retry the job is %+v", j)
 		}
 		for jid, want := range map[string]job.State{"job-dead": job.Discarded, "job-drop": job.Canceled} {
 			if got := p.fetchOne("b c"); got.JID != jid {
@@ -94,7 +94,7 @@ func TestFailRetriesAndDies(t *testing.T) {
 	})
 }
 
-// A job of a program in Go reaches a foreign worker, and the other way round.
+// TestGoAndForeignShareAStore: a client runs a job that a program in Go enqueued, and the other way round.
 func TestGoAndForeignShareAStore(t *testing.T) {
 	t.Parallel()
 	overEachStore(t, func(r *rig) {
@@ -112,7 +112,7 @@ func TestGoAndForeignShareAStore(t *testing.T) {
 		p.want(`FAIL {"jid":"`+got.JID+`","message":"no"}`, "+OK")
 		j, err := job.Find(ctx, r.store, enqueued.ID)
 		if err != nil || j.View(time.Now()) != job.Retrying || time.Until(j.RunAt) > 5*time.Second {
-			t.Errorf("it is %+v, %v", j, err)
+			t.Errorf("got job %+v, %v", j, err)
 		}
 		worked, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
@@ -162,7 +162,7 @@ func TestBeatAndOrders(t *testing.T) {
 	})
 }
 
-// What clients run is counted for the charts, as what workers in Go run.
+// TestCounts: jobs that clients run are counted for the charts like those of workers in Go.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	overEachStore(t, func(r *rig) {
@@ -187,7 +187,7 @@ func TestCounts(t *testing.T) {
 				return
 			}
 			if time.Since(begun) > 20*time.Second {
-				t.Fatalf("counted are %+v", stats)
+				t.Fatalf("got stats %+v", stats)
 			}
 		}
 	})
@@ -226,7 +226,7 @@ func TestPushRefuses(t *testing.T) {
 		{`PUSHB {}`, "-ERR PUSHB: it is no array of jobs in JSON: it is of type object: give one of type array"},
 		{`BEAT {"wid":7}`, "-ERR BEAT: wid is of type number: give one of type string"},
 		{`MUTATE {"cmd":"kill","target":"dead","filter":7}`, "-ERR MUTATE: filter is of type number: give one of type object"},
-		{`FAIL {"jid":"x` + strings.Repeat("é", 600) + `"}`, "-ERR Job not found xé"}, // which is cut
+		{`FAIL {"jid":"x` + strings.Repeat("é", 600) + `"}`, "-ERR Job not found xé"}, // the jid is cut
 		{`NONSENSE`, `-ERR unknown command "NONSENSE"`},
 		{`push {}`, `-ERR unknown command "push"`},
 		{``, `-ERR unknown command ""`},
@@ -238,7 +238,7 @@ func TestPushRefuses(t *testing.T) {
 		{`FLUSH`, "-ERR FLUSH is not allowed"},
 		{`QUEUE`, "-ERR QUEUE: give PAUSE"},
 		{`QUEUE BURN x`, "-ERR no such QUEUE subcommand: BURN"},
-		{`QUEUE BURN *`, "-ERR no such QUEUE subcommand: BURN"}, // while there is no queue
+		{`QUEUE BURN *`, "-ERR no such QUEUE subcommand: BURN"}, // although there is no queue
 		{`MUTATE {"cmd":"burn","target":"dead"}`, `-ERR MUTATE: cmd "burn"`},
 		{`MUTATE {"cmd":"kill","target":"x"}`, `-ERR MUTATE: target "x"`},
 		{`TRACK`, "-ERR TRACK: give GET"},
@@ -252,7 +252,7 @@ func TestPushRefuses(t *testing.T) {
 	p.want(`PUSHB [{"jid":"job-000001","jobtype":"a","args":[]},{"jid":"x","jobtype":"a","args":[]}]`, `{"x":"a job has to have a jid of 8 to 200 bytes"}`)
 	p.want(`PUSHB []`, `{}`)
 	if j := r.one("job-000001"); j.State != job.Queued {
-		t.Errorf("it is %+v", j)
+		t.Errorf("got job %+v", j)
 	}
 	if list, err := r.store.List(context.Background(), job.Filter{Limit: 10}); err != nil || len(list) != 1 {
 		t.Errorf("%d jobs were enqueued, %v", len(list), err)
@@ -267,7 +267,7 @@ func decode(t testing.TB, text string) (v map[string]any) {
 	return v
 }
 
-// What a client says of a job is cut between characters.
+// TestLongTextsAreCut: texts that a client sends about a job are cut between characters.
 func TestLongTextsAreCut(t *testing.T) {
 	r := newRig(t, configWith(nil))
 	p := r.worker("worker-1")
@@ -283,7 +283,7 @@ func TestLongTextsAreCut(t *testing.T) {
 	}
 }
 
-// INFO counts first, and reads then which jobs wait for their time: those that were pushed in between are in no count.
+// TestInfoOfJobsThatWereJustPushed: INFO counts first, and then reads which jobs are scheduled. Jobs that were pushed in between are in no count.
 func TestInfoOfJobsThatWereJustPushed(t *testing.T) {
 	r := newRig(t, configWith(countsBefore{memory.New()}))
 	p := r.dial("")
@@ -294,7 +294,7 @@ func TestInfoOfJobsThatWereJustPushed(t *testing.T) {
 	}
 }
 
-// countsBefore counts what was there before all pushes.
+// countsBefore returns the counts from before all pushes.
 type countsBefore struct{ job.Store }
 
 func (countsBefore) Counts(context.Context) ([]job.Count, error) { return nil, nil }

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// tidy takes clients that are gone off the list of workers, and reads what other servers have given to those that are here.
+// tidy removes clients that are gone from the list of workers, and reads jobs that other servers have given to those that are here.
 func (cs *clients) tidy(ctx context.Context) error {
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
@@ -31,7 +31,7 @@ func (cs *clients) tidy(ctx context.Context) error {
 	}
 }
 
-// someGone returns clients that are to be taken off the list, which is done once.
+// someGone returns clients to remove from the list of workers. It returns each once.
 func (cs *clients) someGone() []*client {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -43,7 +43,7 @@ func (cs *clients) someGone() []*client {
 	return some
 }
 
-// sync is adopt for all clients, which another server may have served until it ended. What it does not read in time it reads another time.
+// sync is takeOver for all clients, which another server may have served until it ended. Jobs that it does not read in time are read another time.
 func (cs *clients) sync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, eachSync)
 	defer cancel()
@@ -58,7 +58,7 @@ func (cs *clients) sync(ctx context.Context) {
 	}
 }
 
-// leave takes clients off the list of workers, unless they have gone to another server.
+// leave removes clients from the list of workers, unless they have gone to another server.
 func (cs *clients) leave(ctx context.Context, gone []*client) {
 	if len(gone) == 0 {
 		return
@@ -96,7 +96,7 @@ func (cs *clients) mayLeave(cl *client, w job.WorkerInfo) bool {
 	return cs.byWID[cl.wid] == nil && !w.Seen.After(cl.seen.Add(time.Second))
 }
 
-// leaveOne has the store count what a client has done, and forget it.
+// leaveOne reports the counters of a client to the store, and removes it from the list of workers.
 func (cs *clients) leaveOne(ctx context.Context, cl *client, w job.WorkerInfo) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

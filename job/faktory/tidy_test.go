@@ -13,10 +13,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/faktory"
 )
 
-// slowLists is a store that lists workers slowly, and jobs that run never when hang is set.
+// slowLists is a store that lists workers slowly, and does not list running jobs while hang is set.
 type slowLists struct {
 	job.Store
-	worker string // whose renewals are watched
+	worker string // the worker whose renewals are watched
 	hang   atomic.Bool
 
 	mu      sync.Mutex
@@ -65,7 +65,8 @@ func (s *slowLists) watched() (lists int, pause time.Duration) {
 	return s.lists, s.pause
 }
 
-// A deploy takes many clients away at once, and the store is slow: the leases of those that stay are renewed all the same.
+// TestClientsThatLeaveHoldUpNoLease: a deployment disconnects many clients at once, and the store is slow. The leases of the remaining clients are
+// renewed nevertheless.
 func TestClientsThatLeaveHoldUpNoLease(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		store := &slowLists{Store: b.store, worker: "faktory/stays"}
@@ -86,18 +87,19 @@ func TestClientsThatLeaveHoldUpNoLease(t *testing.T) {
 			t.Errorf("a lease was not renewed for %v, want 15s or a little more", pause)
 		}
 		if lists > 10 {
-			t.Errorf("the workers were listed %d times to take 100 of them off", lists)
+			t.Errorf("the workers were listed %d times to remove 100 of them, want at most 10", lists)
 		}
 		if workers, err := b.store.Workers(t.Context()); err != nil || len(workers) != 1 || workers[0].Name != "faktory/stays" {
 			t.Errorf("%d workers are left, %v", len(workers), err)
 		}
 		if j := b.one("job-000001"); j.State != job.Running || j.Attempt != 1 {
-			t.Errorf("it is %+v", j)
+			t.Errorf("got job %+v", j)
 		}
 	})
 }
 
-// What other servers have given to clients is read now and then. A store that does not answer holds up neither leases nor the next time.
+// TestListThatHangs: the jobs that other servers have given to clients are read from time to time. A store that does not answer holds up neither
+// leases nor the next read.
 func TestListThatHangs(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		store := &slowLists{Store: b.store, worker: "faktory/w"}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// usualLine is what a connection has a buffer for; longer lines are collected apart.
+// usualLine is the size of the buffer of a connection; longer lines are collected in another one.
 const usualLine = 1024
 
 // shortLine is the longest line that is read without waiting for a place among the long ones.
@@ -32,7 +32,7 @@ type lineReader struct {
 	large  chan struct{}
 }
 
-// idle waits for the first byte of a line, for ever.
+// idle waits for the first byte of a line, without a timeout.
 func (r *lineReader) idle() error {
 	if r.buffer.Buffered() > 0 {
 		return nil
@@ -41,13 +41,13 @@ func (r *lineReader) idle() error {
 	return err
 }
 
-// whole reports whether a line has been received to its end, as most are at once.
+// whole reports whether a line has already been received to its end, as most are.
 func (r *lineReader) whole() bool {
 	received, _ := r.buffer.Peek(r.buffer.Buffered())
 	return bytes.IndexByte(received, '\n') >= 0
 }
 
-// readWithin bounds the time of reading from now on. It asks ctx after that: a deadline that interrupt has set before is not lost.
+// readWithin sets a timeout for reading. It checks ctx afterwards, so that a deadline which interrupt has set before is not lost.
 func (r *lineReader) readWithin(ctx context.Context, d time.Duration) error {
 	if err := r.socket.SetReadDeadline(time.Now().Add(d)); err != nil {
 		return err
@@ -85,8 +85,8 @@ func (r *lineReader) line(ctx context.Context, most int) (line []byte, done func
 	return trimEnd(append(whole, part...), most, done)
 }
 
-// enterLarge waits for a place among the long lines, as long as a line may take, and gives the line its whole time then. done frees the place; it
-// may be called again.
+// enterLarge waits for a place among the long lines, as long as a line may take, and then starts the timeout of the line again. done frees the
+// place; it may be called again.
 func (r *lineReader) enterLarge(ctx context.Context) (done func(), err error) {
 	timer := time.NewTimer(lineTime)
 	defer timer.Stop()
@@ -110,19 +110,19 @@ func trimEnd(line []byte, most int, done func()) ([]byte, func(), error) {
 	return line, done, nil
 }
 
-// A refusal is what the client is told of a command that was not done.
+// A refusal is the answer to a command that was not executed.
 type refusal struct {
 	code, text string
 }
 
 func (r *refusal) Error() string { return r.text }
 
-// refuse makes the answer to a mistake of the client.
+// refuse returns the answer to a mistake of the client.
 func refuse(format string, args ...any) error {
 	return &refusal{"ERR", fmt.Sprintf(format, args...)}
 }
 
-// mostErrorText bounds what an answer says of an error.
+// mostErrorText bounds the text of an error in an answer, in bytes.
 const mostErrorText = 1000
 
 // A reply is an answer in RESP2.

@@ -37,7 +37,7 @@ func (p *peer) wantNext(want string) {
 	}
 }
 
-// TestFraming: lines end in LF or CRLF, come in single bytes and many in one segment, with long ones between.
+// TestFraming: lines end in LF or CRLF, arrive in single bytes or many in one segment, with long ones in between.
 func TestFraming(t *testing.T) {
 	r := newRig(t, faktory.Config{})
 	p, err := connect(r, r.address)
@@ -59,7 +59,7 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// TestALongLineEndsItsConnectionAlone: it is refused before it is read whole, and others go on.
+// TestALongLineEndsItsConnectionAlone: a line that is too long is refused before it was read to its end, and other connections continue.
 func TestALongLineEndsItsConnectionAlone(t *testing.T) {
 	r := newRig(t, faktory.Config{})
 	other := r.worker("w")
@@ -88,7 +88,7 @@ func (zeros) Read(p []byte) (int, error) {
 func TestHelloRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, faktory.Config{})
-	var refused []*peer // the server closes each a while after it has answered
+	var refused []*peer // the server closes each of them some time after its answer
 	for hello, want := range map[string]string{
 		`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`: "-ERR the first command has to be HELLO",
 		`HELLO x`:                 "-ERR HELLO: ",
@@ -108,7 +108,7 @@ func TestHelloRefuses(t *testing.T) {
 		p.closed()
 	}
 	if list, _ := r.store.List(context.Background(), job.Filter{Limit: 1}); len(list) > 0 {
-		t.Error("a command before the handshake was done")
+		t.Error("a command was executed before the handshake")
 	}
 }
 
@@ -147,7 +147,7 @@ func TestShortPassword(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsAreSmall holds both ends of them, in less memory than is promised for one.
+// TestIdleConnectionsAreSmall opens idle connections. Both ends together must use less memory than the promised amount for one end.
 func TestIdleConnectionsAreSmall(t *testing.T) {
 	const most = 200 << 20
 	connections := testenv.Rounds(2000, 10_000)
@@ -185,7 +185,7 @@ func TestIdleConnectionsAreSmall(t *testing.T) {
 	used := memory() - before
 	t.Logf("%d connections, both ends: %d MiB, %d bytes each", connections, used>>20, used/uint64(connections))
 	if used*10_000/uint64(connections) > most {
-		t.Errorf("%d idle connections take %d MiB", connections, used>>20)
+		t.Errorf("%d idle connections use %d MiB", connections, used>>20)
 	}
 	runtime.KeepAlive(sockets)
 }
@@ -218,7 +218,7 @@ func TestInfoQueueMutateFlush(t *testing.T) {
 		if got := p.fetch("default"); got != nil {
 			t.Errorf("fetched %+v from a paused queue", got)
 		}
-		if err := r.store.Pause(context.Background(), "mails/eu", true); err != nil { // a name that only others give
+		if err := r.store.Pause(context.Background(), "mails/eu", true); err != nil { // a name that clients cannot send
 			t.Fatal(err)
 		}
 		p.want("QUEUE RESUME *", "+OK")
@@ -227,11 +227,11 @@ func TestInfoQueueMutateFlush(t *testing.T) {
 		}
 		p.want("QUEUE REMOVE default", "+OK")
 		if len(r.byJID("job-now001")) != 0 || len(r.byJID("job-later1")) != 1 {
-			t.Error("the queue was not removed, or more was")
+			t.Error("after QUEUE REMOVE, want the due job deleted and the scheduled one kept")
 		}
 		p.want(`MUTATE {"cmd":"kill","target":"scheduled","filter":{"regexp":"*find ?e*"}}`, "+OK")
 		if got := sets(); got != `{"dead":2,"retries":1,"scheduled":1,"working":0}` {
-			t.Errorf("after the kill by a pattern: %s", got)
+			t.Errorf("after MUTATE kill with a pattern: %s", got)
 		}
 		p.want(`MUTATE {"cmd":"requeue","target":"retries","filter":{"jids":["job-retry1","job-later2"]}}`, "+OK")
 		if got := p.fetchOne("r"); got.JID != "job-retry1" {
@@ -250,7 +250,7 @@ func TestInfoQueueMutateFlush(t *testing.T) {
 	})
 }
 
-// FuzzCommands wants an answer in RESP for each command, whatever it is, or the end of the connection.
+// FuzzCommands checks that each command, whatever it is, gets an answer in RESP or ends the connection.
 func FuzzCommands(f *testing.F) {
 	for _, seed := range []string{
 		"PUSH {\"jid\":\"job-000001\",\"jobtype\":\"a\",\"args\":[1]}\nACK {\"jid\":\"job-000001\"}\n", "PUSHB [{}]\r\n", "FAIL {\"jid\":\"x\",\"backtrace\":null}\n",
@@ -276,7 +276,7 @@ func FuzzCommands(f *testing.F) {
 		<-ended
 	})
 	f.Fuzz(func(t *testing.T, commands []byte) {
-		if bytes.Contains(commands, []byte("FETCH")) { // which waits
+		if bytes.Contains(commands, []byte("FETCH")) { // FETCH waits
 			return
 		}
 		ours, theirs := net.Pipe()

@@ -5,14 +5,14 @@ import (
 	"net/netip"
 )
 
-// A refusedError is an address that is not public.
+// A refusedError is the error about an address that is not public.
 type refusedError struct{ address netip.Addr }
 
 func (e *refusedError) Error() string {
 	return fmt.Sprintf("%v is not a public address: Config.AllowPrivate (--allow-private) allows private ones", e.address)
 }
 
-// special are the blocks of public ranges that are not for the public, by IANA's registries of special-purpose addresses.
+// special are the blocks within the public ranges that are not public, by IANA's registries of special-purpose addresses.
 var special = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
 	"192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
@@ -21,8 +21,8 @@ var special = prefixes(
 )
 
 var (
-	globalUnicast = netip.MustParsePrefix("2000::/3") // all of IPv6 that is given to the public
-	// carriers are the blocks of IPv6 whose addresses stand for one of IPv4, with the byte where that begins.
+	globalUnicast = netip.MustParsePrefix("2000::/3") // has all public addresses of IPv6
+	// carriers are the blocks of IPv6 whose addresses contain one of IPv4, with the byte where that begins.
 	carriers = []struct {
 		prefix netip.Prefix
 		at     int
@@ -40,8 +40,8 @@ func prefixes(texts ...string) []netip.Prefix {
 	return list
 }
 
-// checkPublic returns an error unless everybody reaches the same host by the address. One that stands for another, such as
-// NAT64's, is public when that is.
+// checkPublic returns an error unless everybody reaches the same host by the address. An address that contains another, such as one of NAT64, is
+// public if that is.
 func checkPublic(address netip.Addr) error {
 	if !public(address.Unmap()) {
 		return &refusedError{address}

@@ -66,6 +66,6 @@ func TestCheckPublic(t *testing.T) {
 		}
 	}
 	if checkPublic(netip.Addr{}) == nil {
-		t.Error("the zero address is taken")
+		t.Error("the zero address is accepted")
 	}
 }

@@ -18,7 +18,7 @@ type Args struct {
 	URL     string            `json:"url"`              // http or https; user and password in it are sent as basic authentication
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    string            `json:"body,omitempty"`
-	JSON    json.RawMessage   `json:"json,omitempty"` // sent as the body instead, with the Content-Type of JSON
+	JSON    json.RawMessage   `json:"json,omitempty"` // sent as the body instead, with Content-Type application/json
 	// Expect lists the statuses that count as success; default 200 to 299. A redirect is followed unless its own status is among
 	// them.
 	Expect  Statuses `json:"expect,omitempty"`
@@ -39,7 +39,7 @@ func (a *Args) timeout() time.Duration {
 	return time.Duration(a.Timeout)
 }
 
-// ParseArgs reads args from JSON and checks them.
+// ParseArgs decodes args from JSON and checks them.
 func ParseArgs(text []byte) (Args, error) {
 	var a Args
 	if err := json.Unmarshal(text, &a); err != nil {
@@ -48,7 +48,7 @@ func ParseArgs(text []byte) (Args, error) {
 	return a, a.Check()
 }
 
-// UnmarshalJSON reads args; an unknown field is an error. Its errors are marked as permanent.
+// UnmarshalJSON decodes args; an unknown field is an error. Its errors are marked as permanent.
 func (a *Args) UnmarshalJSON(text []byte) error {
 	type plain Args // has no methods
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -61,7 +61,7 @@ func (a *Args) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// explainJSON says in the words of the args what encoding/json met.
+// explainJSON describes an error of encoding/json in terms of the args.
 func explainJSON(err error) error {
 	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		given, _, _ := strings.Cut(mismatch.Value, " ") // the rest is the value

@@ -84,7 +84,7 @@ func TestParseArgsErrors(t *testing.T) {
 	}
 }
 
-// FuzzArgs checks that args which are taken make a request that says what they say, and come back from JSON as they were.
+// FuzzArgs checks that accepted args make a request that corresponds to them, and survive a round trip through JSON.
 func FuzzArgs(f *testing.F) {
 	f.Add(`{"url":"https://me:pw@example.com:8080/a?b=c#d","method":"PUT","headers":{"a":"b","Host":"c:1"},"body":"x","expect":[200,"300-399"],"timeout":"3s"}`)
 	f.Add(`{"url":"http://[::1%25eth0]/","json":[1,2,{"a":null}],"timeout":0.25}`)
@@ -99,7 +99,7 @@ func FuzzArgs(f *testing.F) {
 		}
 		request, err := a.request(context.Background())
 		if err != nil {
-			t.Fatalf("args that were taken make no request: %v", err)
+			t.Fatalf("accepted args make no request: %v", err)
 		}
 		if s := request.URL.Scheme; s != "http" && s != "https" || request.URL.Host == "" {
 			t.Errorf("request for %v", request.URL)

@@ -21,7 +21,7 @@ const (
 // token is what HTTP allows for a method and a header's name.
 var token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// isToken reports whether a name is a token of up to 256 bytes. A bound in the expression would be compiled at each start of a program.
+// isToken reports whether a name is a token of up to 256 bytes. A bound in the expression would have to be compiled at each start of a program.
 func isToken(name string) bool { return len(name) <= 256 && token.MatchString(name) }
 
 // reserved are headers that belong to the connection, and that net/http sets.
@@ -72,7 +72,7 @@ func (a *Args) parseURL() (*url.URL, error) {
 	return u, checkURL(u)
 }
 
-// checkURL returns why a URL cannot be asked for.
+// checkURL returns an error if a URL cannot be requested.
 func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme == "":

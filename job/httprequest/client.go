@@ -19,7 +19,7 @@ const (
 	maxIdlePerHost = 1000
 )
 
-// newClient makes the client of a handler.
+// newClient returns the client of a handler.
 func newClient(allowPrivate bool) *http.Client {
 	if allowPrivate {
 		client := newGuardedClient(func(netip.Addr) error { return nil })
@@ -29,8 +29,7 @@ func newClient(allowPrivate bool) *http.Client {
 	return newGuardedClient(checkPublic)
 }
 
-// newDialer makes a dialer that asks guard about the address that a socket is about to connect to, after every lookup of a
-// name.
+// newDialer returns a dialer that asks guard about the address that a socket is about to connect to, after every lookup of a name.
 func newDialer(guard func(netip.Addr) error) *net.Dialer {
 	return &net.Dialer{Timeout: connectTimeout, Control: func(_, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
@@ -41,7 +40,7 @@ func newDialer(guard func(netip.Addr) error) *net.Dialer {
 	}}
 }
 
-// newGuardedClient makes a client that connects only where guard allows. It uses no proxy: that would do the connecting.
+// newGuardedClient returns a client that connects only where guard allows. It uses no proxy, which would connect without asking guard.
 func newGuardedClient(guard func(netip.Addr) error) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -59,22 +58,23 @@ func newGuardedClient(guard func(netip.Addr) error) *http.Client {
 
 type expectKey struct{}
 
-// withExpect tells checkRedirect which statuses are expected.
+// withExpect passes the expected statuses to checkRedirect.
 func withExpect(ctx context.Context, expect Statuses) context.Context {
 	return context.WithValue(ctx, expectKey{}, expect)
 }
 
 var errTooManyRedirects = fmt.Errorf("more than %d redirects", maxRedirects)
 
-// A redirectError is a redirect to where no request can go.
+// A redirectError is the error about a redirect to a URL that cannot be requested.
 type redirectError struct{ err error }
 
 func (e *redirectError) Error() string { return "redirected to a URL that " + e.err.Error() }
 
-// harmless are the headers that a redirect takes to another host.
+// harmless are the headers that are kept when a redirect leads to another host.
 var harmless = map[string]bool{"Accept": true, "Accept-Language": true, "Content-Type": true, "User-Agent": true}
 
-// checkRedirect decides about the next request. What the caller gave for one host, port and scheme is not sent to another.
+// checkRedirect decides whether to follow a redirect. Headers that the caller gave for one host, port and scheme are not sent to another, except
+// harmless ones.
 func checkRedirect(next *http.Request, before []*http.Request) error {
 	expect, _ := next.Context().Value(expectKey{}).(Statuses)
 	if next.Response != nil && expect.names(next.Response.StatusCode) {
@@ -101,7 +101,7 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// origin names the server of a URL.
+// origin returns the scheme, host and port of a URL.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -28,7 +28,7 @@ func serve(t *testing.T, handle http.HandlerFunc) string {
 	return s.URL
 }
 
-// newLocal makes a requester that may ask this machine.
+// newLocal returns a requester that may connect to this machine.
 func newLocal(t *testing.T) *requester {
 	t.Helper()
 	r := newRequester(Config{}, newClient(true))
@@ -36,7 +36,7 @@ func newLocal(t *testing.T) *requester {
 	return r
 }
 
-// permanent reports whether meanwhile.Retry takes an error for final.
+// permanent reports whether meanwhile.Retry treats an error as final.
 func permanent(err error) bool {
 	attempts := 0
 	_ = meanwhile.Run(context.Background(), func(context.Context) error { attempts++; return retry.After(err, 0) },
@@ -168,7 +168,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestEndless asks for an answer that does not end: what is kept is enough.
+// TestEndless reads a response that does not end: it stops after the bytes that are kept.
 func TestEndless(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
@@ -182,7 +182,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// closedPort is where nobody listens. The port of a server that was closed may be somebody else's by now.
+// closedPort is a URL where nobody listens. The port of a server that was closed might be in use again.
 const closedPort = "http://127.0.0.1:1"
 
 func TestNoAnswer(t *testing.T) {
@@ -209,7 +209,7 @@ func TestNoAnswer(t *testing.T) {
 	for _, test := range tests {
 		_, err := newLocal(t).do(t.Context(), test.args)
 		if err == nil || !strings.Contains(err.Error(), test.want) || permanent(err) {
-			t.Errorf("%s: got %v, final %v; want %q, to be tried again", test.name, err, permanent(err), test.want)
+			t.Errorf("%s: got %v, final %v; want %q, to be retried", test.name, err, permanent(err), test.want)
 		}
 	}
 
@@ -219,11 +219,11 @@ func TestNoAnswer(t *testing.T) {
 		t.Errorf("canceled: got %v, want %v", err, job.ErrStopping)
 	}
 	if _, err := newLocal(t).do(t.Context(), Args{URL: "nowhere"}); err == nil || !permanent(err) {
-		t.Errorf("no URL: got %v, want a final error", err)
+		t.Errorf("no URL: got %v, want a permanent error", err)
 	}
 }
 
-// TestNoSecrets looks for the secrets of a request in whatever error comes of it.
+// TestNoSecrets searches the errors of a request for its secrets.
 func TestNoSecrets(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
@@ -243,7 +243,7 @@ func TestNoSecrets(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKey checks that repetitions of a request can be told by the ID of the job.
+// TestIdempotencyKey checks that repeated requests can be recognized by the ID of the job.
 func TestIdempotencyKey(t *testing.T) {
 	for _, test := range []struct{ method, given, want string }{
 		{"POST", "", "id"}, {"PATCH", "", "id"}, {"GET", "", ""}, {"PUT", "", ""}, {"POST", "own", "own"},

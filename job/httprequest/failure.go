@@ -23,24 +23,24 @@ import (
 
 const (
 	maxRetryAfter = 24 * time.Hour
-	maxSaid       = 200 // bytes of what the upstream says in a failure
+	maxSaid       = 200 // bytes of the response body in an error
 )
 
-// A failure makes the errors of one attempt.
+// A failure creates the errors of one attempt.
 type failure struct {
 	args    *Args
 	request *http.Request // the last one, after redirects
 }
 
-// errorf makes an error that says what was asked for, without what may be a secret: the user, the query, and the values of
-// headers wherever they come up.
+// errorf returns an error with the method and the URL of the request. It contains nothing that may be a secret: neither the user and the query nor
+// the values of headers, wherever they occur.
 func (f failure) errorf(format string, args ...any) error {
 	u := *f.request.URL
 	u.User, u.RawQuery, u.ForceQuery, u.Fragment = nil, "", false, ""
 	return fmt.Errorf("%s %s: %s", f.request.Method, f.mask(u.String()), f.mask(fmt.Sprintf(format, args...)))
 }
 
-// noAnswer explains what net/http met. ctx is that of the job, and bounded has the timeout.
+// noAnswer returns the error of a request without a response. ctx is that of the job, and bounded has the timeout.
 func (f failure) noAnswer(ctx, bounded context.Context, err error) error {
 	if inner, ok := errors.AsType[*url.Error](err); ok {
 		err = inner.Err // without the URL
@@ -70,7 +70,7 @@ func (f failure) noAnswer(ctx, bounded context.Context, err error) error {
 	return f.errorf("%v", err)
 }
 
-// brokenOff explains why the answer could not be read to its end.
+// brokenOff returns the error of a response that could not be read to its end.
 func (f failure) brokenOff(ctx, bounded context.Context, err error) error {
 	if err := f.ended(ctx, bounded); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (f failure) brokenOff(ctx, bounded context.Context, err error) error {
 	return f.errorf("the answer broke off: %v", err)
 }
 
-// ended returns an error when the job was canceled or the time is over, and else nil.
+// ended returns an error if the job was canceled or the time is over, and otherwise nil.
 func (f failure) ended(ctx, bounded context.Context) error {
 	switch {
 	case ctx.Err() != nil:
@@ -89,7 +89,7 @@ func (f failure) ended(ctx, bounded context.Context) error {
 	return nil
 }
 
-// unexpected explains an answer with a status that is not expected.
+// unexpected returns the error of a response with a status that is not expected.
 func (f failure) unexpected(answer *http.Response, body []byte) error {
 	status := answer.StatusCode
 	text := strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
@@ -100,13 +100,13 @@ func (f failure) unexpected(answer *http.Response, body []byte) error {
 	if status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooEarly && status != http.StatusTooManyRequests {
 		return retry.Permanent(err)
 	}
-	if after, ok := retryafter.Parse(answer.Header.Get("Retry-After"), time.Now()); ok && after > 0 { // else the backoff of the kind holds
+	if after, ok := retryafter.Parse(answer.Header.Get("Retry-After"), time.Now()); ok && after > 0 { // otherwise the backoff of the kind applies
 		return retry.After(err, min(after, maxRetryAfter))
 	}
 	return err
 }
 
-// sentence is the beginning of a body on one line, or nothing where it is no text.
+// sentence returns the beginning of a body on one line, or "" if it is not text.
 func sentence(body []byte) string {
 	body = body[:min(len(body), 4*maxSaid)]
 	text := strings.Join(strings.Fields(string(wholeRunes(body))), " ")
@@ -125,7 +125,7 @@ func sentence(body []byte) string {
 	return text
 }
 
-// mask takes secrets out of a text.
+// mask replaces secrets in a text.
 func (f failure) mask(text string) string {
 	for _, secret := range f.args.secrets() {
 		text = strings.ReplaceAll(text, secret, "xxxxx")
@@ -133,8 +133,8 @@ func (f failure) mask(text string) string {
 	return text
 }
 
-// secrets returns what may be a secret among the args: the words of headers but harmless ones, user, password, and the values
-// of the query; the longest first. What is shorter than 6 bytes is left out: it would turn up by chance.
+// secrets returns what may be a secret among the args: the values of headers and their words, except of harmless headers, user, password, and the
+// values of the query; the longest first. Texts shorter than 6 bytes are left out: they would occur by chance.
 func (a *Args) secrets() []string {
 	var found []string
 	add := func(texts ...string) {

@@ -22,15 +22,15 @@ func TestPrivateRefused(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "0.0.0.0", "169.254.169.254", "[fe80::1]"} {
 		_, err := r.do(t.Context(), Args{URL: "http://" + host + ":" + port})
 		if err == nil || !strings.Contains(err.Error(), "is not a public address: Config.AllowPrivate (--allow-private)") || !permanent(err) {
-			t.Errorf("%s: got %v, want that it is refused for good", host, err)
+			t.Errorf("%s: got %v, want a permanent refusal", host, err)
 		}
 	}
 	if asked {
-		t.Error("the server was asked")
+		t.Error("the server received a request")
 	}
 }
 
-// only makes a guard that lets requests go to one address.
+// only returns a guard that allows one address.
 func only(allowed string) func(netip.Addr) error {
 	return func(a netip.Addr) error {
 		if a.String() != allowed {
@@ -50,11 +50,11 @@ func TestPrivateRefusedAfterRedirect(t *testing.T) {
 	t.Cleanup(client.CloseIdleConnections)
 	_, err := newRequester(Config{}, client).do(t.Context(), Args{URL: url})
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.2 is not a public address") || !permanent(err) || asked.Load() != 1 {
-		t.Errorf("got %v after %d requests, want that the second is refused", err, asked.Load())
+		t.Errorf("got %v after %d requests, want the second refused", err, asked.Load())
 	}
 }
 
-// TestPrivateRefusedAfterDNSChange asks for the same name twice, which then has another address.
+// TestPrivateRefusedAfterDNSChange requests the same name twice; the second time it resolves to another address.
 func TestPrivateRefusedAfterDNSChange(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") })
 	_, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
@@ -78,7 +78,7 @@ func TestPrivateRefusedAfterDNSChange(t *testing.T) {
 	address.Store([4]byte{127, 0, 0, 2})
 	_, err := r.do(t.Context(), Args{URL: name})
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.2 is not a public address") {
-		t.Errorf("got %v, want that the new address is refused", err)
+		t.Errorf("got %v, want the new address refused", err)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestRedirects(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "more than 10 redirects") || !permanent(err) {
 		t.Errorf("11 redirects: got %v", err)
 	}
-	delete(secret, "Authorization") // which is made of the URL's user
+	delete(secret, "Authorization") // it is set from the URL's user
 	away := strings.Replace(url, "//", "//me:secret@", 1) + "/other"
 	if _, err := local.do(t.Context(), Args{URL: away, Headers: secret}); err != nil {
 		t.Errorf("to another server: %v", err)

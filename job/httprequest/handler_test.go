@@ -64,7 +64,7 @@ func TestHandler(t *testing.T) {
 		t.Errorf("got idempotency key %q, want %q", got, want)
 	}
 	if j := work(t, store, local, httprequest.Args{URL: s.URL + "/busy"}); j.State != job.Queued || j.Used() != 1 {
-		t.Errorf("status 503: got state %v after %d attempts, want that it is tried again", j.State, j.Used())
+		t.Errorf("status 503: got state %v after %d attempts, want a retry", j.State, j.Used())
 	}
 	if j := work(t, store, httprequest.Config{}, httprequest.Args{URL: s.URL}); j.State != job.Discarded {
 		t.Errorf("a private address: got state %v, want discarded", j.State)

@@ -1,5 +1,5 @@
-// Package httprequest is a kind of job that makes an HTTP request: calls of APIs that survive a restart, are repeated when
-// they fail, and wait as long as the server asks for.
+// Package httprequest has a kind of job that makes an HTTP request: calls of APIs that survive a restart, are retried when they fail, and wait as
+// long as the server asks for.
 //
 //	store, err := sqlite.Open(ctx, "jobs.db")
 //	_, err = httprequest.Kind.Enqueue(ctx, store, httprequest.Args{Method: "POST", URL: "https://api.example.com/v1/users"})

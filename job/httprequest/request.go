@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// request makes the request. The args are checked.
+// request returns the request. The args must have been checked.
 func (a *Args) request(ctx context.Context) (*http.Request, error) {
 	u, err := a.parseURL()
 	if err != nil {
@@ -38,7 +38,7 @@ func (a *Args) request(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// content is the body.
+// content returns the body.
 func (a *Args) content() []byte {
 	if a.Body != "" {
 		return []byte(a.Body)
@@ -48,7 +48,7 @@ func (a *Args) content() []byte {
 
 const idempotencyKey = "Idempotency-Key"
 
-// setIdempotencyKey tells the attempts of one job apart from another job, where repeating a request does more than one.
+// setIdempotencyKey sets a key that all attempts of a job share, for methods with which a repeated request does more than one.
 func setIdempotencyKey(request *http.Request, key string) {
 	if request.Method != http.MethodPost && request.Method != http.MethodPatch {
 		return

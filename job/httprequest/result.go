@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Result is what is kept of a response, as the result of the job.
+// A Result is the part of a response that is kept, as the result of the job.
 type Result struct {
 	Status int `json:"status"`
 	// Headers are selected headers of the response, those that describe it, each up to 256 bytes.
@@ -23,12 +23,12 @@ type Result struct {
 }
 
 const (
-	maxDrained     = 64 << 10 // read of what is not kept, so that the connection can be used again
+	maxDrained     = 64 << 10 // bytes that are read beyond what is kept, so that the connection can be used again
 	maxHeaderValue = 256
 	maxText        = 40 << 10 // bytes of the body's JSON, which with the headers is within job.MaxResult
 )
 
-// keptHeaders are those of an answer that a result has.
+// keptHeaders are the headers of a response that a result has.
 var keptHeaders = []string{
 	"Content-Type", "Content-Length", "Date", "Etag", "Last-Modified", "Location", "Request-Id", "Retry-After",
 	"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "X-Request-Id",
@@ -75,7 +75,7 @@ func newResult(answer *http.Response, body []byte, cut bool, took time.Duration)
 	}
 }
 
-// withoutUser takes the user and the password out of a URL.
+// withoutUser removes the user and the password from a URL.
 func withoutUser(text string) string {
 	if u, err := url.Parse(text); err == nil {
 		u.User = nil
@@ -84,7 +84,7 @@ func withoutUser(text string) string {
 	return "(not well-formed)"
 }
 
-// wholeRunes leaves the beginning of a rune that was cut off out.
+// wholeRunes removes an incomplete rune at the end.
 func wholeRunes(text []byte) []byte {
 	for i := 1; i <= min(utf8.UTFMax, len(text)); i++ {
 		if at := len(text) - i; utf8.RuneStart(text[at]) {

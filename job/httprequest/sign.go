@@ -18,8 +18,8 @@ const (
 	keyMark  = "whsec_"
 )
 
-// ParseSigningKey reads a key for Config.SigningKey: "whsec_" and base64, as services that receive webhooks write it, or any other text of at least 24
-// bytes, which is the key itself. Surrounding space is ignored. Errors do not show the key.
+// ParseSigningKey parses a key for Config.SigningKey: "whsec_" and base64, as services that receive webhooks write it, or any other text of at
+// least 24 bytes, which is the key itself. Surrounding space is ignored. Errors do not show the key.
 func ParseSigningKey(text string) ([]byte, error) {
 	text = strings.TrimSpace(text)
 	key := []byte(text)
@@ -35,7 +35,7 @@ func ParseSigningKey(text string) ([]byte, error) {
 	return key, nil
 }
 
-// sign signs a request that is made at a time.
+// sign signs a request that is made at the time at.
 func sign(request *http.Request, key []byte, id string, at time.Time, body []byte) {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	mac := hmac.New(sha256.New, key)

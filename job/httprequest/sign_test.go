@@ -42,7 +42,7 @@ func TestSign(t *testing.T) {
 	j := work(t, store, signed, httprequest.Args{Method: "POST", URL: s.URL, JSON: json.RawMessage(`{"n":1}`), Sign: true})
 	a := <-got
 	if j.State != job.Completed || a.header.Get("Webhook-Id") != j.ID.String() {
-		t.Errorf("job %v is %s, and sent the ID %q", j.ID, j.State, a.header.Get("Webhook-Id"))
+		t.Errorf("job %v is %s and sent the ID %q, want it completed with its own ID", j.ID, j.State, a.header.Get("Webhook-Id"))
 	}
 	stamp := a.header.Get("Webhook-Timestamp")
 	if sent, err := strconv.ParseInt(stamp, 10, 64); err != nil || time.Since(time.Unix(sent, 0)).Abs() > time.Hour {
@@ -63,7 +63,7 @@ func TestSign(t *testing.T) {
 	} {
 		work(t, store, test.c, test.args)
 		if a := <-got; a.header.Get("Webhook-Signature") != "" {
-			t.Errorf("%s: it is signed", name)
+			t.Errorf("%s: the request is signed", name)
 		}
 	}
 }
