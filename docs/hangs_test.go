@@ -313,7 +313,7 @@ func TestHangsNamesAllWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, _ := strings.Cut(string(source), "// For is what kind of wait it is:\n")
+	_, list, _ := strings.Cut(string(source), "// For is the kind of the wait:\n")
 	list, _, _ = strings.Cut(list, "\tFor  ")
 	_, table, _ := strings.Cut(string(guide), "\n## What a task waits for\n")
 	table, _, _ = strings.Cut(table, "\n## ")

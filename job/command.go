@@ -1,6 +1,6 @@
 package job
 
-// A Command tells a worker to do something, see Store.SendCommand. A command about something that has ended does nothing.
+// A Command is a request to a worker, see Store.SendCommand. A command about something that has ended does nothing.
 type Command struct {
 	Do   CommandKind `json:"do"`
 	Job  ID          `json:"job,omitzero"`   // of CommandCancelTask
@@ -8,7 +8,7 @@ type Command struct {
 	Cron string      `json:"cron,omitempty"` // of CommandTick
 }
 
-// A CommandKind is what a [Command] tells a worker to do.
+// A CommandKind is what a [Command] asks a worker to do.
 type CommandKind string
 
 const (

@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// orders reads orders from the warehouse. It has a ctx, but a read does not know it, and nobody has set a deadline.
+// orders reads orders from the warehouse. It has a ctx, but reading from the connection ignores it, and no deadline is set.
 func orders(ctx context.Context, address string) error {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", address)

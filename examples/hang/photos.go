@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// uploads bounds how many photos are on their way at once.
+// uploads limits how many photos are sent at the same time.
 var uploads = meanwhile.NewSemaphore(2)
 
 // photos sends three photos.

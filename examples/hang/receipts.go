@@ -2,7 +2,7 @@ package main
 
 import "context"
 
-// receipts prints what was paid. The function that should send it has returned early and has not closed the channel.
+// receipts prints each paid order. The function that was to send the orders has returned early without closing the channel.
 func receipts(context.Context) error {
 	paid := make(chan string)
 	for order := range paid {

@@ -27,7 +27,7 @@ func stock(ctx context.Context, address string) error {
 	return nil
 }
 
-// refresh holds the mutex while it waits for the warehouse. So whoever needs the mutex waits for the warehouse, too.
+// refresh holds the mutex while it waits for the warehouse, so all callers that need the mutex wait for the warehouse, too.
 func (s *shelf) refresh(address string, locked chan<- struct{}) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

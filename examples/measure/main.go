@@ -78,7 +78,7 @@ func compareNumbers(ctx context.Context) error {
 
 func compare(ctx context.Context, d time.Duration, functions ...measure.Function) error {
 	report, err := measure.Compare(ctx, measure.Config{Time: d}, functions...)
-	fmt.Println(report) // when ctx was canceled: of what was complete
+	fmt.Println(report) // if ctx was canceled, of the complete rounds
 	return err
 }
 

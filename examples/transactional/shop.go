@@ -45,7 +45,7 @@ func withShop(ctx context.Context, file string, fn func(*shop) error) error {
 	return fn(&shop{store.DB(), store})
 }
 
-// order writes an order and its job in one transaction: both are there, or neither.
+// order writes an order and its job in one transaction: either both are stored or neither.
 func (s *shop) order(ctx context.Context, o Order, k kill) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
