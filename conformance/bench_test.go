@@ -18,13 +18,13 @@ import (
 	faktory "github.com/contribsys/faktory_worker_go"
 )
 
-// servers are what is measured. Bare says what is in the connections and clients alone. MEANWHILE_BENCH_STORE is the URL of an empty
-// PostgreSQL database for ours; without it, ours has SQLite.
+// servers are the servers that are measured. Bare shows the cost of the connections and clients alone. MEANWHILE_BENCH_STORE is the
+// URL of an empty PostgreSQL database for our server; without it, our server uses SQLite.
 var servers = map[string]func(testing.TB) string{"bare": bare, "original": original, "ours": ours}
 
 const connections = 16
 
-// together has 16 connections do something n times in all.
+// together calls do n times in all, over 16 connections.
 func together(b *testing.B, address string, n int, do func(p *peer, i int)) {
 	b.Helper()
 	var next atomic.Int64
@@ -78,7 +78,7 @@ func bulkOf(from, n int) string {
 	return "PUSHB [" + strings.Join(jobs, ",") + "]"
 }
 
-// BenchmarkBulkAndDrain pushes 50,000 jobs a thousand at a time, and fetches and acknowledges them by 16 connections.
+// BenchmarkBulkAndDrain pushes 50,000 jobs in batches of a thousand, and fetches and acknowledges them over 16 connections.
 func BenchmarkBulkAndDrain(b *testing.B) {
 	each(b, func(b *testing.B, address string) {
 		const n = 50_000
@@ -101,7 +101,7 @@ func BenchmarkBulkAndDrain(b *testing.B) {
 	})
 }
 
-// BenchmarkLatency is from the push of a job to its arrival at a client that waits.
+// BenchmarkLatency measures the time from the push of a job to its arrival at a client that waits.
 func BenchmarkLatency(b *testing.B) {
 	each(b, func(b *testing.B, address string) {
 		producer, consumer := dial(b, address, ""), dial(b, address, worker)
@@ -133,7 +133,7 @@ func BenchmarkLatency(b *testing.B) {
 	})
 }
 
-// BenchmarkWorkers has the Go client run 50,000 jobs that do nothing, with 100 and with 1,000 at once, each of which has a connection.
+// BenchmarkWorkers makes the Go client run 50,000 jobs that do nothing, with 100 and with 1,000 concurrent jobs, each with its own connection.
 func BenchmarkWorkers(b *testing.B) {
 	for _, atOnce := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("at-once=%d", atOnce), func(b *testing.B) {
@@ -180,7 +180,7 @@ func BenchmarkWorkers(b *testing.B) {
 	}
 }
 
-// silent is a logger of the Go client.
+// silent is a logger for the Go client that logs nothing.
 type silent struct{}
 
 func (silent) Debug(...any)          {}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// run runs a client at our server, and returns what it printed.
+// run runs a client program against our server, and returns the JSON that it printed.
 func run(t *testing.T, folder string, command ...string) map[string]any {
 	t.Helper()
 	address := url.URL{Scheme: "tcp", User: url.UserPassword("", password), Host: ours(t)}
@@ -59,8 +59,8 @@ func TestGoClient(t *testing.T) {
 	}
 }
 
-// TestNodeClient needs the module faktory-worker, which "npm install --prefix FOLDER faktory-worker@4" brings; MEANWHILE_FAKTORY_NODE
-// is FOLDER.
+// TestNodeClient needs the module faktory-worker, which "npm install --prefix FOLDER faktory-worker@4" installs;
+// MEANWHILE_FAKTORY_NODE is FOLDER.
 func TestNodeClient(t *testing.T) {
 	folder := os.Getenv("MEANWHILE_FAKTORY_NODE")
 	if folder == "" {

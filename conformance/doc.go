@@ -1,4 +1,4 @@
-// Package conformance holds the server for clients of Faktory against the original: one suite on the wire is run with both, and
-// programs with the clients that people use are run with ours. It is a module of its own, whose dependencies have other licenses
+// Package conformance tests the server for clients of Faktory against the original: one test suite of the protocol runs with
+// both, and programs with widely used clients run with ours. It is a separate module, since its dependencies have other licenses
 // than meanwhile: they are built and run as programs, and nothing of meanwhile is linked with them.
 package conformance

@@ -18,12 +18,12 @@ import (
 var killsFor = flag.Duration("for", 5*time.Second,
 	"how long TestKills kills workers and servers; from a minute on it also waits until the jobs that they ran have been run again")
 
-// longKills is a duration beside which the leases of killed workers are short.
+// longKills is long compared to the leases of killed workers.
 const longKills = time.Minute
 
-// TestKills has programs in Go, Node and Ruby push jobs and run them at two servers over one store, and kills each of the programs and servers
-// in turn. What was acknowledged is there, and each attempt settles once, though the program in Ruby reports each one's end twice, at another server
-// each time.
+// TestKills runs programs in Go, Node and Ruby, which push and run jobs with two servers over one store, and kills the programs and servers in turn.
+// Acknowledged jobs must be stored, and each attempt must be settled once, although the Ruby program reports the end of each attempt twice, to two
+// servers.
 func TestKills(t *testing.T) {
 	for name, store := range map[string]func(t *testing.T) string{"sqlite": sqliteStore, "postgres": postgresStore} {
 		t.Run(name, func(t *testing.T) { killAll(t, store(t)) })
@@ -32,7 +32,7 @@ func TestKills(t *testing.T) {
 
 func sqliteStore(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "jobs.db") }
 
-// postgresStore makes a database for the time of a test.
+// postgresStore creates a database for the duration of a test.
 func postgresStore(t *testing.T) string {
 	server := os.Getenv("MEANWHILE_POSTGRES")
 	if server == "" {
@@ -56,7 +56,7 @@ func postgresStore(t *testing.T) string {
 	return server[:strings.LastIndex(server, "/")+1] + name
 }
 
-// killAll kills in turn for a while, and then checks the ledger against the store.
+// killAll kills programs and servers in turn for a while, and then checks the ledger against the store.
 func killAll(t *testing.T, store string) {
 	l := newLedger()
 	addresses := []string{free(t), free(t)}
@@ -88,7 +88,7 @@ func killAll(t *testing.T, store string) {
 	l.check(t, listed(t, store), kills, all)
 }
 
-// newServer makes a server for clients of Faktory.
+// newServer returns a server for clients of Faktory as a victim.
 func newServer(t *testing.T, name, store, address string) *victim {
 	program, err := buildMeanwhile()
 	if err != nil {
@@ -101,7 +101,7 @@ func newServer(t *testing.T, name, store, address string) *victim {
 	})
 }
 
-// newWorkers makes the programs, which connect to another server each time they start.
+// newWorkers returns the client programs as victims. They connect to another server each time they start.
 func newWorkers(t *testing.T, addresses []string, l *ledger) (workers []*victim) {
 	folder := os.Getenv("MEANWHILE_FAKTORY_NODE")
 	if folder == "" {
@@ -134,7 +134,7 @@ func newWorkers(t *testing.T, addresses []string, l *ledger) (workers []*victim)
 	return workers
 }
 
-// drain returns when no job is queued; with all, when all have finished, for which leases have to end.
+// drain returns when no job is queued; with all, when all have finished, which includes waiting for leases to end.
 func drain(t *testing.T, store string, p *peer, all bool) {
 	t.Helper()
 	states := []string{"queued"}
@@ -148,13 +148,14 @@ func drain(t *testing.T, store string, p *peer, all bool) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Errorf("%d jobs are left, as %+v", len(left), left[0])
+			t.Errorf("%d jobs are left, such as %+v", len(left), left[0])
 			return
 		}
 	}
 }
 
-// check compares what the programs know with the jobs of the store. What a killed worker ran may run still, unless all have to have finished.
+// check compares what the programs have reported with the jobs of the store. Jobs of killed workers may still be running, unless all must have
+// finished.
 func (l *ledger) check(t *testing.T, jobs []stored, kills int, all bool) {
 	t.Helper()
 	l.mu.Lock()
@@ -175,18 +176,18 @@ func (l *ledger) check(t *testing.T, jobs []stored, kills int, all bool) {
 		}
 	}
 	if most := kills * workersAtOnce; left > most {
-		t.Errorf("%d jobs have not completed, after %d kills at most %d", left, kills, most)
+		t.Errorf("%d jobs have not completed; after %d kills want at most %d", left, kills, most)
 	}
 	if len(l.seen["failed"]) == 0 || len(l.seen["acked"]) == 0 {
 		t.Errorf("%d attempts failed and %d were acknowledged, want some of both", len(l.seen["failed"]), len(l.seen["acked"]))
 	}
-	t.Logf("%d kills; of %d jobs %d had their push acknowledged, %d are left; begun by %v", kills, len(jobs), len(l.seen["pushed"]), left, l.begun)
+	t.Logf("%d kills; of %d jobs %d had their push acknowledged, %d are left; started by %v", kills, len(jobs), len(l.seen["pushed"]), left, l.begun)
 }
 
-// workersAtOnce is how many jobs the programs run at once, together.
+// workersAtOnce is the number of jobs that all programs together run concurrently.
 const workersAtOnce = 12
 
-// wrong returns what a job contradicts of what is known of it.
+// wrong returns the contradictions between a job and what the programs have reported about it.
 func (l *ledger) wrong(j stored, all bool) (wrong []string) {
 	is := func(broken bool, format string, args ...any) {
 		if broken {

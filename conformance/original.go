@@ -2,4 +2,4 @@
 
 package conformance
 
-import _ "github.com/contribsys/faktory/cli" // what the command of the original is made of
+import _ "github.com/contribsys/faktory/cli" // keeps the dependencies of the original's command in go.mod

@@ -25,7 +25,7 @@ const (
 	patience   = 30 * time.Second
 )
 
-// programs is the folder of those that were built.
+// programs is the folder of the built programs.
 var programs string
 
 func TestMain(m *testing.M) {
@@ -40,13 +40,13 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// Where the programs are built, each with the modules of the folder it is in, and once for all tests.
+// Builds of the programs, each with the modules of its own folder, and once for all tests.
 var (
 	buildMeanwhile = sync.OnceValues(func() (string, error) { return build("..", "./cmd/meanwhile") })
 	buildClient    = sync.OnceValues(func() (string, error) { return build(".", "./goclient") })
 	buildBare      = sync.OnceValues(func() (string, error) { return build(".", "./bare") })
 	buildLedger    = sync.OnceValues(func() (string, error) { return build(".", "./ledger") })
-	// Without cgo it takes HOME for the home of a user who is not known.
+	// Without cgo it uses HOME as the home directory of an unknown user.
 	buildOriginal = sync.OnceValues(func() (string, error) {
 		return build(".", "github.com/contribsys/faktory/cmd/faktory", "CGO_ENABLED=0")
 	})
@@ -73,7 +73,7 @@ func missing(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// unknownUser is no user of the system.
+// unknownUser is a user ID that does not exist on the system.
 const unknownUser = 54321
 
 const password = "correct horse battery"
@@ -94,7 +94,7 @@ func ours(t testing.TB) string {
 	return address
 }
 
-// bare starts a server that does nothing with jobs but give them out again, and returns its address.
+// bare starts a server that does nothing but return pushed jobs, and returns its address.
 func bare(t testing.TB) string {
 	t.Helper()
 	program, err := buildBare()
@@ -106,7 +106,7 @@ func bare(t testing.TB) string {
 	return address
 }
 
-// original starts the original, with a Redis of its own, and returns its address.
+// original starts the original with its own Redis, and returns its address.
 func original(t testing.TB) string {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -119,7 +119,7 @@ func original(t testing.TB) string {
 	if os.Getuid() != 0 {
 		missing(t, "the original keeps its jobs in the home of its user: as root, it is run as a user who has none but HOME")
 	}
-	home, err := os.MkdirTemp("/tmp", "fk") // whose socket has a path of few bytes
+	home, err := os.MkdirTemp("/tmp", "fk") // a short path, since that of a socket is limited
 	if err == nil {
 		err = errors.Join(os.Chown(home, unknownUser, unknownUser), os.Chmod(programs, 0o755))
 	}
@@ -133,13 +133,13 @@ func original(t testing.TB) string {
 	return address
 }
 
-// Whoever asks the system for any port gets one above these.
+// The system assigns ports above these when a program asks for any free port.
 const firstPort, ports = 20_000, 10_000
 
 var nextPort = rand.N(ports)
 
-// free returns an address that nobody listens on. A server may listen there later, and again after it was killed: the system gives the port to
-// nobody else meanwhile.
+// free returns an address that nothing listens on. A server may listen there later, and again after it was killed: the system does not assign the
+// port to another program in between.
 func free(t testing.TB) string {
 	t.Helper()
 	for range ports {
@@ -154,13 +154,13 @@ func free(t testing.TB) string {
 	return ""
 }
 
-// start runs a server until the test ends, and returns when it listens.
+// start runs a server until the test ends, and returns as soon as it listens.
 func start(t testing.TB, address string, env []string, program string, args ...string) {
 	t.Helper()
 	startAs(t, nil, address, env, program, args...)
 }
 
-// startAs is start as another user, nil for this one.
+// startAs does the same as start as another user; nil is the current user.
 func startAs(t testing.TB, user *syscall.Credential, address string, env []string, program string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(program, args...)
@@ -182,7 +182,7 @@ func startAs(t testing.TB, user *syscall.Credential, address string, env []strin
 			<-ended
 		}
 		if t.Failed() {
-			t.Logf("%s said:\n%s", filepath.Base(program), strings.ReplaceAll(said.String(), password, "…"))
+			t.Logf("the output of %s:\n%s", filepath.Base(program), strings.ReplaceAll(said.String(), password, "…"))
 		}
 	})
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {

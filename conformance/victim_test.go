@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// A victim is a program that is killed and started again.
+// A victim is a program that is killed and restarted.
 type victim struct {
 	testing.TB
 	name    string
-	address string // on which it listens; "" for none
+	address string // that it listens on; "" for none
 	note    func(line string)
 	command func(starts int) *exec.Cmd
 	starts  int
@@ -31,7 +31,7 @@ type victim struct {
 	ended   chan error
 }
 
-// newVictim makes one; note gets the lines that it prints, nil for nobody.
+// newVictim returns a victim that is not started yet; note, unless nil, is called with each line that it prints.
 func newVictim(t testing.TB, name, address string, note func(line string), command func(starts int) *exec.Cmd) *victim {
 	v := &victim{TB: t, name: name, address: address, note: note, command: command, log: filepath.Join(t.TempDir(), "log")}
 	t.Cleanup(func() {
@@ -40,13 +40,13 @@ func newVictim(t testing.TB, name, address string, note func(line string), comma
 		}
 		if t.Failed() {
 			said, _ := os.ReadFile(v.log)
-			t.Logf("%s said at last:\n%s", name, strings.ReplaceAll(string(said[max(len(said)-4000, 0):]), password, "…"))
+			t.Logf("the last output of %s:\n%s", name, strings.ReplaceAll(string(said[max(len(said)-4000, 0):]), password, "…"))
 		}
 	})
 	return v
 }
 
-// start returns when it listens.
+// start starts the program and returns when it listens.
 func (v *victim) start() {
 	v.Helper()
 	log, err := os.OpenFile(v.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -91,7 +91,7 @@ func (v *victim) kill() {
 
 func (v *victim) produceNoMore() { _ = v.cmd.Process.Signal(syscall.SIGUSR2) }
 
-// stop has it end as it likes.
+// stop terminates the program gracefully.
 func (v *victim) stop() {
 	v.Helper()
 	_ = v.cmd.Process.Signal(syscall.SIGTERM)
@@ -105,11 +105,11 @@ func (v *victim) stop() {
 	}
 }
 
-// A ledger is what the programs know of jobs.
+// A ledger collects what the programs have reported about jobs.
 type ledger struct {
 	mu    sync.Mutex
-	seen  map[string]map[string]int // how often a program said so of a job, by what it said and the jid
-	begun map[string]int            // jobs, by program
+	seen  map[string]map[string]int // number of reports about a job, by report and jid
+	begun map[string]int            // started jobs, by program
 }
 
 func newLedger() *ledger {
@@ -120,7 +120,7 @@ func newLedger() *ledger {
 	return l
 }
 
-// note takes a line of a program. Clients log to the same output.
+// note records a line of a program. Other lines are ignored, since clients log to the same output.
 func (l *ledger) note(program, line string) {
 	what, jid, _ := strings.Cut(line, " ")
 	l.mu.Lock()
@@ -134,7 +134,7 @@ func (l *ledger) note(program, line string) {
 	}
 }
 
-// awaitAll returns when each of the programs has begun jobs from now on.
+// awaitAll returns when each of the programs has started some more jobs.
 func (l *ledger) awaitAll(t testing.TB, programs []*victim) {
 	t.Helper()
 	const some = 5
@@ -152,13 +152,13 @@ func (l *ledger) awaitAll(t testing.TB, programs []*victim) {
 			if count(v) >= n+some {
 				delete(before, v)
 			} else if time.Now().After(end) {
-				t.Fatalf("%s begins no jobs", v.name)
+				t.Fatalf("%s starts no jobs", v.name)
 			}
 		}
 	}
 }
 
-// A stored is a job as the command shows it.
+// A stored is a job in the JSON of the command.
 type stored struct {
 	State    string `json:"state"`
 	Attempt  int    `json:"attempt"`
@@ -174,7 +174,7 @@ type stored struct {
 	} `json:"failures"`
 }
 
-// listed returns the jobs of a store, those in the states if any are named.
+// listed returns the jobs of a store, only those in the given states if there are any.
 func listed(t testing.TB, store string, states ...string) (jobs []stored) {
 	t.Helper()
 	program, err := buildMeanwhile()

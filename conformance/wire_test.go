@@ -49,7 +49,7 @@ func dial(t testing.TB, address, who string) *peer {
 	return p
 }
 
-// read reads an answer: a bulk as its text, nil as "nil", the end as "end".
+// read reads an answer: a bulk as its text, a null bulk as "nil", the end of the connection as "end".
 func (p *peer) read() string {
 	p.Helper()
 	_ = p.socket.SetReadDeadline(time.Now().Add(patience))
@@ -85,14 +85,14 @@ func (p *peer) ask(command string) string {
 
 const worker = `,"wid":"worker-1","hostname":"host","pid":7,"labels":["golang"]`
 
-// A step is a command with its answer. In that, errors are "-ERR …", whatever their text, and objects have the fields that are asked
-// for alone.
+// A step is a command with the expected answer. Errors are written as "-ERR …", regardless of their text, and objects have only the
+// requested fields.
 type step struct {
-	who     byte // c is a client that only enqueues, w a worker, v another one
+	who     byte // c is a client that only enqueues, w a worker, v another worker
 	command string
-	fields  []string // of the object that is answered, such as failure.message
+	fields  []string // of the object in the answer, such as failure.message
 	want    string
-	differs string // what ours answers instead, where docs/faktory.md says so
+	differs string // the answer of our server, where docs/faktory.md documents a difference
 }
 
 var steps = []step{
@@ -182,7 +182,7 @@ var steps = []step{
 	{'c', `END`, nil, "end", ""},
 }
 
-// TestWire runs one conversation with both servers. What ours answers otherwise stands in docs/faktory.md.
+// TestWire runs one conversation with both servers. Answers of ours that differ are documented in docs/faktory.md.
 func TestWire(t *testing.T) {
 	for name, server := range map[string]func(testing.TB) string{"original": original, "ours": ours} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// fieldsOf returns fields of an object, by their paths, with a space between them; "-" is for one that is not there.
+// fieldsOf returns fields of an object by their paths, separated by spaces; "-" stands for a missing field.
 func fieldsOf(t testing.TB, text string, paths []string) string {
 	t.Helper()
 	var texts []string
@@ -233,7 +233,7 @@ func fieldsOf(t testing.TB, text string, paths []string) string {
 	return strings.Join(texts, " ")
 }
 
-// TestDelays wants both servers to wait for 15 to 44 seconds after the first failure.
+// TestDelays: both servers wait for 15 to 44 seconds after the first failure.
 func TestDelays(t *testing.T) {
 	for name, server := range map[string]func(testing.TB) string{"original": original, "ours": ours} {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestDelays(t *testing.T) {
 
 var version = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 
-// TestInfoHasTheSameFields compares what clients may read of INFO.
+// TestInfoHasTheSameFields compares the fields of INFO that clients may read.
 func TestInfoHasTheSameFields(t *testing.T) {
 	paths := []string{
 		"server.faktory_version", "server.connections", "server.command_count", "server.used_memory_mb", "server.uptime", "faktory.total_failures",

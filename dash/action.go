@@ -16,27 +16,27 @@ import (
 )
 
 const (
-	mostSelected = 200                   // jobs that a form may name one by one
-	mostChanged  = 1000                  // jobs that are changed at once
-	mostCounted  = mostUndone            // jobs that are counted one by one: of more it does not matter how many they are
-	mostCount    = 20 * time.Millisecond // and for how long
-	mostAction   = 5 * time.Second       // after which a form is asked to go on
+	mostSelected = 200                   // jobs that a form may list by ID
+	mostChanged  = 1000                  // jobs that are changed per store call
+	mostCounted  = mostUndone            // jobs that are counted one by one; beyond that the exact number does not matter
+	mostCount    = 20 * time.Millisecond // time limit for counting
+	mostAction   = 5 * time.Second       // time after which the page asks whether to continue
 )
 
-// An action is one on jobs, as a page shows it.
+// An action is an action on jobs, as pages show it.
 type action struct {
 	Name   string // in forms
 	Verb   string // "Retry"
-	Ask    string // "Set the priority of %s?"; "" is Verb with the jobs
+	Ask    string // "Set the priority of %s?"; "" means Verb with the jobs
 	Done   string // "retried"
-	Note   string // what it does, and to which jobs
-	Field  string // the name of the argument that it takes; "" for none
-	Hint   string // what that is
-	Low    int    // of a number, up to High; zero for a text
+	Note   string // describes what the action does, and to which jobs
+	Field  string // name of its argument; "" for none
+	Hint   string // describes the argument
+	Low    int    // bounds of a numeric argument, Low to High; zero for a text
 	High   int
 	Danger bool
-	Undone bool                 // it can be undone for queued jobs
-	suits  func(job.State) bool // whether it is offered for a job
+	Undone bool                 // can be undone for queued jobs
+	suits  func(job.State) bool // whether the action is offered for a job
 	parse  func(argument string) (job.Action, error)
 }
 
@@ -44,7 +44,7 @@ func plain(action job.Action) func(string) (job.Action, error) {
 	return func(string) (job.Action, error) { return action, nil }
 }
 
-// runNow makes queued jobs due now, and leaves those that have finished meanwhile alone.
+// runNow makes queued jobs due now. It skips jobs that have finished in the meantime.
 var runNow = func() job.Action {
 	do := job.ActionRetry
 	do.From = []job.State{job.Queued}
@@ -111,16 +111,16 @@ var actions = []action{
 	},
 }
 
-// readDue reads when a job is to be due: a time from now, or a time.
+// readDue parses when a job is to become due: a duration from now, or a time.
 func readDue(text string, now time.Time) (time.Time, error) {
 	at, err := readTime(text, now)
 	if err != nil || text == "" {
 		return time.Time{}, refuse(http.StatusBadRequest, "Due: %.40q is neither a time from now such as 90s, 2h or 7d, nor a time (UTC) such as 2026-01-31 15:04.", text)
 	}
-	if at.Before(now) && !strings.Contains(text, "-") { // an age, which lies ahead here
+	if at.Before(now) && !strings.Contains(text, "-") { // a duration, which means the future here
 		at = now.Add(now.Sub(at))
 	}
-	if year := at.UTC().Year(); year < 1970 || year > 9999 { // no job takes others
+	if year := at.UTC().Year(); year < 1970 || year > 9999 { // the years that a job may have
 		return time.Time{}, refuse(http.StatusBadRequest, "Due: %.40q is in the year %d: give one from 1970 to 9999.", text, year)
 	}
 	return at, nil
@@ -145,21 +145,21 @@ func actionsFor(state job.State) []action {
 	return found
 }
 
-// A target is which jobs to change, and how.
+// A target is a set of jobs, and the action on them.
 type target struct {
 	action
-	*search  // of everything that matches; of jobs that were selected it has the IDs alone
+	*search  // selects all matching jobs; for selected jobs it has only their IDs
 	argument string
 	back     string
-	Done     int64 // by the parts before
-	total    int64 // at the beginning, where it is known
+	Done     int64 // jobs changed by previous parts
+	total    int64 // number of jobs at the start, if known
 	skipped  int64
 	conflict int64
 }
 
 var errNoneSelected = refuse(http.StatusBadRequest, "No job is selected: tick some, or choose all that match.")
 
-// readTarget reads a form: ids, or all and a search.
+// readTarget parses a form: IDs of jobs, or "all" and a search.
 func (h *handler) readTarget(q url.Values) (*target, error) {
 	a, err := findAction(q.Get("action"))
 	if err != nil {
@@ -167,7 +167,7 @@ func (h *handler) readTarget(q url.Values) (*target, error) {
 	}
 	t := &target{action: a, argument: strings.TrimSpace(q.Get("argument")), back: backTo(q.Get("back"), "/jobs")}
 	for name, n := range map[string]*int64{"done": &t.Done, "total": &t.total, "skipped": &t.skipped, "conflicts": &t.conflict} {
-		*n, _ = strconv.ParseInt(q.Get(name), 10, 64) // what is no number is none
+		*n, _ = strconv.ParseInt(q.Get(name), 10, 64) // an invalid number counts as zero
 	}
 	chosen := q
 	if q.Get("all") == "" {
@@ -180,7 +180,7 @@ func (h *handler) readTarget(q url.Values) (*target, error) {
 	return t, err
 }
 
-// hidden are the fields of the form that say the same.
+// hidden returns form fields from which readTarget reads the same target.
 func (t *target) hidden() [][2]string {
 	fields := [][2]string{{"action", t.Name}, {"back", t.back}, {"all", "1"}}
 	for name, n := range map[string]int64{"done": t.Done, "total": t.total, "skipped": t.skipped, "conflicts": t.conflict} {
@@ -200,10 +200,10 @@ func (t *target) hidden() [][2]string {
 	return fields
 }
 
-// countTarget returns how many jobs match: exactly where the store knows it, and otherwise up to a bound. With more there are others, or there
-// was no time to look for them.
+// countTarget returns how many jobs match: exactly if the store knows the number, and otherwise up to a bound. more means that there may be more: the
+// bound or the time limit was reached.
 func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more bool, err error) {
-	h.cache.counts.forget() // it is to be the number of now
+	h.cache.counts.forget() // the number must be current
 	counts, err := h.cache.counts.get(ctx)
 	if err != nil {
 		return 0, false, err
@@ -211,7 +211,7 @@ func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more boo
 	if n, ok := t.known(counts); ok {
 		return n, false, nil
 	}
-	if len(t.filter.IDs) == 0 { // those that were selected are few, and asked about by their number also where a store is slow
+	if len(t.filter.IDs) == 0 { // selected jobs are few, and are counted even if the store is slow
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, mostCount, errLate)
 		defer cancel()
@@ -230,7 +230,7 @@ func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more boo
 	return n, false, nil
 }
 
-// jobsAction applies an action, for some seconds. When there is more to do, the page that it leads to asks to go on.
+// jobsAction applies an action for up to some seconds. If jobs are left then, it redirects to a page that asks whether to continue.
 func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.AuditEntry) (back string, err error) {
 	t, err := h.readTarget(r.PostForm)
 	if err != nil {
@@ -258,7 +258,7 @@ func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.Aud
 		return "/jobs/action?" + q.Encode(), nil
 	}
 	if t.Name == "delete" && strings.HasPrefix(t.back, "/jobs/") {
-		t.back = "/jobs" // rather than the page of a job that is gone
+		t.back = "/jobs" // instead of the page of a deleted job
 	}
 	for name, n := range map[string]int64{"did": t.Done, "did-skipped": t.skipped, "did-conflicts": t.conflict} {
 		q.Set(name, strconv.FormatInt(n, 10))
@@ -272,8 +272,8 @@ func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.Aud
 	return withQuery(t.back, q), nil
 }
 
-// apply changes a part of the jobs after the other, the newest first, and reports whether all have had their turn. t.Before is then the
-// job after which it goes on.
+// apply changes the jobs in batches, the newest first, and reports whether it is done with all of them. Otherwise t.Before is the job after which to
+// continue.
 func (h *handler) apply(ctx context.Context, t *target, do job.Action) (over bool, err error) {
 	limited, cancel := context.WithTimeoutCause(ctx, mostAction, errLate)
 	defer cancel()
@@ -283,7 +283,7 @@ func (h *handler) apply(ctx context.Context, t *target, do job.Action) (over boo
 	part := t.filter
 	part.Limit = mostChanged
 	for limited.Err() == nil {
-		// Not with the limit of the time: a part is done or not.
+		// Without the time limit: a batch is changed completely or not at all.
 		done, err := job.Apply(ctx, h.Store, part, do)
 		t.add(done)
 		if err != nil {
@@ -297,7 +297,7 @@ func (h *handler) apply(ctx context.Context, t *target, do job.Action) (over boo
 	return false, nil
 }
 
-// applyListed is apply for jobs of which only h.list knows whether they match.
+// applyListed does the same as apply for filters that only h.list can evaluate.
 func (h *handler) applyListed(ctx, limited context.Context, t *target, do job.Action) (over bool, err error) {
 	late := func(err error) bool { return err != nil && errors.Is(context.Cause(limited), errLate) }
 	var ids []job.ID
@@ -330,7 +330,7 @@ func (h *handler) applyListed(ctx, limited context.Context, t *target, do job.Ac
 	return limited.Err() == nil, err
 }
 
-// whole is the filter of all that the target is for, also of the parts before.
+// whole returns the filter for all jobs of the target, including those of previous parts.
 func (t *target) whole() job.Filter {
 	f := t.filter
 	f.Before = job.ID{}
@@ -341,7 +341,7 @@ func (t *target) add(done job.ActionResult) {
 	t.Done, t.skipped, t.conflict = t.Done+int64(done.Changed), t.skipped+int64(done.Skipped), t.conflict+int64(done.Conflicts)
 }
 
-// withQuery adds to the query of a path.
+// withQuery adds parameters to the query of a path.
 func withQuery(path string, more url.Values) string {
 	u, err := url.Parse(path)
 	if err != nil {

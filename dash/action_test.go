@@ -33,7 +33,7 @@ func TestActionOnSelection(t *testing.T) {
 			t.Errorf("job %d is %s, want %s", i, got, want)
 		}
 	}
-	// Canceled ones are left alone by what is for queued ones.
+	// Actions on queued jobs skip canceled ones.
 	w = post(t, h, "/jobs/action", append(ids, "action", "discard")...)
 	has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "0 jobs discarded, 2 left alone for their state.")
 }
@@ -66,7 +66,7 @@ func TestEveryAction(t *testing.T) {
 	}
 }
 
-// In a bubble, as what matches is counted for a second at most.
+// TestActionOnEverythingThatMatches runs in a synctest bubble, since the count of matching jobs has a time limit.
 func TestActionOnEverythingThatMatches(t *testing.T) {
 	synctest.Test(t, testActionOnEverythingThatMatches)
 }
@@ -88,7 +88,7 @@ func testActionOnEverythingThatMatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		if left++; j.Kind == "mail" && string(j.Args) == `{"user":1}` {
-			t.Fatalf("%v is there", j.ID)
+			t.Fatalf("job %v still exists", j.ID)
 		}
 	}
 	if left != 100 {
@@ -96,9 +96,9 @@ func testActionOnEverythingThatMatches(t *testing.T) {
 	}
 }
 
-// More than can be counted one by one is said to be more.
+// TestCountIsBounded: when more jobs match than are counted one by one, the page says that there are more.
 func TestCountIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // so that there is time enough
+	synctest.Test(t, func(t *testing.T) { // so that the time limit is not reached
 		s := memory.New()
 		for range 3 {
 			enqueue(t, s, "mail", `{"user":1}`, 1000)
@@ -109,7 +109,7 @@ func TestCountIsBounded(t *testing.T) {
 	})
 }
 
-// A searching store finds some jobs at once, and the next never.
+// A searching store finds some jobs immediately, and then blocks.
 type searching struct{ *memory.Store }
 
 func (s searching) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
@@ -120,7 +120,7 @@ func (s searching) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	return nil, context.Cause(ctx)
 }
 
-// TestCountIsGivenUp: jobs that no index finds are not counted for longer than a page may take; the question is asked without their number.
+// TestCountIsGivenUp: counting jobs that no index finds stops after a time limit, and the confirmation page shows no exact number.
 func TestCountIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := searching{memory.New()}
@@ -131,7 +131,7 @@ func TestCountIsGivenUp(t *testing.T) {
 			"Finding all of them takes longer than this page may.", "if it changes no more than 1,000 jobs.")
 		has(t, get(t, h, "/jobs/action?action=delete&all=1&error=none"), http.StatusOK, "Delete all jobs that match?", "not No job matches", `class="danger"`)
 		if took := time.Since(begun); took > 80*time.Millisecond {
-			t.Errorf("two questions took %v", took)
+			t.Errorf("two confirmation pages took %v", took)
 		}
 	})
 }
@@ -148,7 +148,7 @@ func (s busy) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	}
 }
 
-// The question about jobs that were selected is about these, and not about all that match, also where the store is busy.
+// TestQuestionOfABusyStore: the confirmation page for selected jobs has their number, not that of all matching jobs, even if the store is busy.
 func TestQuestionOfABusyStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := busy{memory.New()}
@@ -159,7 +159,7 @@ func TestQuestionOfABusyStore(t *testing.T) {
 	})
 }
 
-// A slow store takes some seconds for each change.
+// A slow store needs some seconds for each change.
 type slow struct{ *memory.Store }
 
 func (s slow) Apply(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
@@ -167,7 +167,7 @@ func (s slow) Apply(ctx context.Context, f job.Filter, action job.Action) (job.A
 	return s.Store.Apply(ctx, f, action)
 }
 
-// What cannot be done in the time of a request goes on where it was, and each job has its turn once.
+// TestLongAction: an action that takes longer than one request continues where it stopped, and changes each job once.
 func TestLongAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := slow{memory.New()}
@@ -272,7 +272,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// A wrong argument is asked for again, with what was given; so nothing that was typed is lost, with a script or without one.
+// TestAskedAgain: after an invalid argument the page asks again and shows the given value, so that no input is lost, with or without scripts.
 func TestAskedAgain(t *testing.T) {
 	s := memory.New()
 	id := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	anything  = "…" // stands for what was left out
-	shortWord = 6   // bytes, digits included, that are kept of a word such as sha256 or utf8
+	anything  = "…" // placeholder for an omitted part
+	shortWord = 6   // words of up to this many bytes, digits included, are kept, such as sha256 or utf8
 )
 
-// saysWhat are the words before a number that says what happened: status 503, exit code 2.
+// saysWhat are words that give a number after them a meaning: status 503, exit code 2.
 var saysWhat = [...]string{"status", "code", "http", "errno", "exit", "signal", "sqlstate"}
 
-// withoutIDs returns a text without what differs between texts that say the same.
+// withoutIDs returns a text with the parts that differ between similar texts replaced by [anything].
 func withoutIDs(text string) string {
 	var b strings.Builder
 	end := 0
@@ -28,7 +28,7 @@ func withoutIDs(text string) string {
 			continue
 		}
 		between := text[end:from]
-		if end == 0 || strings.TrimSpace(between) != "" { // two in a row are one
+		if end == 0 || strings.TrimSpace(between) != "" { // two adjacent IDs become one placeholder
 			b.WriteString(between)
 			b.WriteString(anything)
 		}
@@ -39,8 +39,9 @@ func withoutIDs(text string) string {
 	return b.String()
 }
 
-// idSize returns how long what a text begins with is if texts that say the same may differ in it, and 0 otherwise: a UUID; an IPv6 address in
-// brackets, with its port; a number, an IPv4 address, a time, or a word with digits. An expression that says so took a third of the page of failures.
+// idSize returns the length of an ID at the start of a text, or 0 if there is none. An ID is a part that may differ between similar texts: a UUID; an
+// IPv6 address in brackets, with its port; a number, an IPv4 address, a time, or a word with digits. The same as a regular expression took a third of
+// the time of the failures page.
 func idSize(text string) int {
 	if n := uuidSize(text); n > 0 {
 		return n
@@ -55,7 +56,8 @@ func idSize(text string) int {
 	return n + numbersSize(text[n:])
 }
 
-// plainSize returns how much of a word without digits is no begin of what idSize knows: its last bytes may be those of a UUID.
+// plainSize returns how many bytes of a word without digits can be skipped because no ID starts in them. The last bytes are kept, since they may be
+// the start of a UUID.
 func plainSize(text string) int {
 	n := run(text, isWord)
 	if n > uuidBegin {
@@ -64,10 +66,10 @@ func plainSize(text string) int {
 	return n
 }
 
-// uuidBegin is how many digits a UUID has before its first dash.
+// uuidBegin is the number of digits before the first dash of a UUID.
 const uuidBegin = 8
 
-// uuidSize returns the size of a UUID.
+// uuidSize returns the size of a UUID at the start of a text, or 0.
 func uuidSize(text string) int {
 	n := 0
 	for i, digits := range [...]int{uuidBegin, 4, 4, 4, 12} {
@@ -85,7 +87,7 @@ func uuidSize(text string) int {
 	return n
 }
 
-// bracketedSize returns the size of an IPv6 address in brackets, with its port.
+// bracketedSize returns the size of an IPv6 address in brackets at the start of a text, with its port, or 0.
 func bracketedSize(text string) int {
 	if !strings.HasPrefix(text, "[") {
 		return 0
@@ -102,7 +104,7 @@ func bracketedSize(text string) int {
 	return n
 }
 
-// numbersSize returns the size of numbers with a dot or a colon before each.
+// numbersSize returns the size of a sequence of numbers, each preceded by a dot or a colon.
 func numbersSize(text string) (n int) {
 	for n < len(text) && (text[n] == '.' || text[n] == ':') {
 		digits := run(text[n+1:], isDigit)
@@ -114,7 +116,7 @@ func numbersSize(text string) (n int) {
 	return n
 }
 
-// run returns how many bytes at the beginning of a text are of a class.
+// run returns how many bytes at the start of a text belong to a class.
 func run(text string, of func(byte) bool) int {
 	for i := range len(text) {
 		if !of(text[i]) {
@@ -136,12 +138,12 @@ func keepWord(word, before, after string) bool {
 	return len(word) == 3 && named(after) || len(word) <= 5 && kept(before)
 }
 
-// named reports whether a number before a text has a name of its own: 404 Not Found.
+// named reports whether the text after a number gives it a name, as in 404 Not Found.
 func named(after string) bool {
 	return len(after) > 2 && after[0] == ' ' && 'A' <= after[1] && after[1] <= 'Z' && 'a' <= after[2] && after[2] <= 'z'
 }
 
-// kept reports whether a text says what the number behind it is. An expression took as long as the rest of withoutIDs.
+// kept reports whether the text before a number gives it a meaning, as in status 503. A regular expression took as long as the rest of withoutIDs.
 func kept(before string) bool {
 	before = strings.TrimSuffix(strings.TrimSuffix(before, "("), " ")
 	if n := len(before); n > 0 && (before[n-1] == ':' || before[n-1] == '=') {
@@ -154,13 +156,13 @@ func kept(before string) bool {
 	return slices.ContainsFunc(saysWhat[:], func(word string) bool { return endsInWord(before, word) })
 }
 
-// endsInWord reports whether a text ends in a whole word, in whatever case.
+// endsInWord reports whether a text ends in a whole word, ignoring case.
 func endsInWord(text, word string) bool {
 	begin := len(text) - len(word)
 	return begin >= 0 && (begin == 0 || !isWord(text[begin-1])) && strings.EqualFold(text[begin:], word)
 }
 
-// unit returns what follows the number of a duration or a size, such as ms, or nothing.
+// unit returns the unit of a duration or a size, such as ms, or "".
 func unit(word string) string {
 	rest := strings.TrimLeft(word, "0123456789.:")
 	switch rest {

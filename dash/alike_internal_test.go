@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestIDSizeLaw: what differs between texts is what an expression says.
+// TestIDSizeLaw compares idSize with a regular expression.
 func TestIDSizeLaw(t *testing.T) {
 	begins := regexp.MustCompile("^(?:" + strings.Join([]string{
 		`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}`,
@@ -24,7 +24,7 @@ func TestIDSizeLaw(t *testing.T) {
 	})
 }
 
-// TestKeptLaw: numbers are kept behind and before what two expressions say.
+// TestKeptLaw compares kept and named with regular expressions.
 func TestKeptLaw(t *testing.T) {
 	keptBehind := regexp.MustCompile(`(?i)\b(?:status|code|http(?:/[\d.]+)?|errno|exit|signal|sqlstate)[:=]? ?\(?$`)
 	namedBefore := regexp.MustCompile(`^ [A-Z][a-z]+`)
@@ -40,7 +40,7 @@ func TestKeptLaw(t *testing.T) {
 	})
 }
 
-// TestPlainSizeLaw: what is passed over holds no begin of what differs between texts.
+// TestPlainSizeLaw: no ID starts in a part of a text that is skipped.
 func TestPlainSizeLaw(t *testing.T) {
 	part := rapid.SampledFrom([]string{"abcdefab", "-abcd", "-abcdefabcdef", "a", "G", "_", "7", " ", "-", "[::1]"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -50,7 +50,7 @@ func TestPlainSizeLaw(t *testing.T) {
 		}
 		for i := range plainSize(text) {
 			if n := idSize(text[i:]); n > 0 {
-				t.Errorf("%q: %d bytes are passed over, in which there are %q", text, plainSize(text), text[i:i+n])
+				t.Errorf("%q: %d bytes are skipped, in which there is %q", text, plainSize(text), text[i:i+n])
 			}
 		}
 	})

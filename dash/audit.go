@@ -12,10 +12,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostEntries are shown of the audit log on a page.
+// mostEntries is the maximum number of audit log entries on a page.
 const mostEntries = 50
 
-// record writes an action to the audit log, unless it was refused before anything was done.
+// record writes an action to the audit log, unless it was refused before it changed anything.
 func (h *handler) record(r *http.Request, done job.AuditEntry, err error) {
 	_, refused := errors.AsType[*refusal](err)
 	if done.Action == "" || refused {
@@ -29,7 +29,7 @@ func (h *handler) record(r *http.Request, done job.AuditEntry, err error) {
 	job.Audit(r.Context(), h.Store, h.Logger, done)
 }
 
-// actor is who sent a request.
+// actor returns who sent a request.
 func (h *handler) actor(r *http.Request) string { return cmp.Or(h.Actor(r), hostOf(r)) }
 
 // hostOf returns the address that a request came from, without its port.
@@ -41,11 +41,11 @@ func hostOf(r *http.Request) string {
 	return host
 }
 
-// auditPage is what people did.
+// auditPage is the page with the audit log.
 type auditPage struct {
 	Entries []job.AuditEntry
 	Older   string // the address of the next page, if there is one
-	Newest  string // of the first, on a later one
+	Newest  string // the address of the first page, on a later one
 	Undos   []*undo
 }
 
@@ -70,7 +70,7 @@ func (h *handler) audit(ctx context.Context, v *view) (*page, error) {
 		d.Newest = v.URL("/audit")
 	}
 	for i := range d.Entries {
-		if v.ReadOnly && d.Entries[i].Error != "" { // which may name hosts and files
+		if v.ReadOnly && d.Entries[i].Error != "" { // the error may name hosts and files
 			d.Entries[i].Error = "failed"
 		}
 	}

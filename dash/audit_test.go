@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestAudit: each action is in the audit log with who did it, and in the log of the program; what was refused is in neither.
+// TestAudit: each action is in the audit log with its actor, and in the log of the program; refused actions are in neither.
 func TestAudit(t *testing.T) {
 	s := memory.New()
 	jobs := enqueue(t, s, "mail", `{"password":"hunter2"}`, 3)
@@ -58,7 +58,7 @@ func TestAudit(t *testing.T) {
 	has(t, get(t, h, "/audit"), http.StatusOK, "ann", "pause queue", "kind=mail", "not Older")
 }
 
-// TestAuditPages: the log is read in pages, and who may look only sees no text of an error.
+// TestAuditPages: the audit log is paged, and viewers do not see the texts of errors.
 func TestAuditPages(t *testing.T) {
 	s := memory.New()
 	for i := range 60 {

@@ -12,46 +12,46 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Bounds of the search for what no index finds.
+// Limits of background searches.
 const (
-	firstSearchTime = 30 * time.Millisecond  // of the time in which a page is answered
-	liveSearchTime  = 700 * time.Millisecond // of each look at a live page
-	mostWindow      = 200 * time.Millisecond // for which a window is searched, before it is made smaller
+	firstSearchTime = 30 * time.Millisecond  // search time while a page is loaded
+	liveSearchTime  = 700 * time.Millisecond // search time in each update of a live page
+	mostWindow      = 200 * time.Millisecond // search time of a window before it is made smaller
 	maxSearches     = 64
-	searchKept      = time.Minute // a search is kept so long after a page has shown it
-	searchRest      = 10          // a search begins again after so many times what it took
+	searchKept      = time.Minute // how long a search is kept after a page has shown it
+	searchRest      = 10          // a finished search restarts after this multiple of the time it took
 	mostWidth       = 100 * 365 * 24 * time.Hour
-	skew            = 2 * time.Second // of clocks that make jobs
-	firstPart       = 256             // jobs of a part of a millisecond
+	skew            = 2 * time.Second // maximum difference between the clocks of processes that create jobs
+	firstPart       = 256             // jobs in the first part of a millisecond
 	mostPart        = 1024
 )
 
-// A backgroundSearch looks for jobs that no index finds, such as by their args. It goes back in time, window after window, for as long as
-// those who look at the page give it time; what it knows, it keeps for the next look. So a page is there at once, and goes
-// on to fill while a page shows it. While none does, nothing is searched.
+// A backgroundSearch searches for jobs that no index finds, such as by their args. It goes back in time, window by window. It runs only while it is
+// shown: each load and each update of a page continues it for a while, and it keeps what it has found. So a page loads immediately, and fills up
+// while it is open.
 type backgroundSearch struct {
-	turn chan struct{} // holds one value: the right to go on
+	turn chan struct{} // holds one value: the right to continue the search
 	used time.Time     // guarded by the mutex of the searches
 
 	mu     sync.Mutex
-	found  []job.ID  // in this pass, that matched then; the newest first
-	before []job.ID  // and in the one before, until this one is over
-	down   time.Time // all made since is searched in this pass; zero before its beginning
-	whole  bool      // a pass was over: a page has all it needs
-	late   bool      // but for windows that take too long
+	found  []job.ID  // jobs that matched in this pass, the newest first
+	before []job.ID  // and in the previous one, until this pass is over
+	down   time.Time // jobs created since then were searched in this pass; zero before its start
+	whole  bool      // a pass was completed: a page has all it needs
+	late   bool      // the pass was given up, since a search of single jobs took too long
 
-	// Of who has the turn.
+	// Used by the holder of the turn.
 	width  time.Duration // of the next window
-	growth time.Duration // by which it grows: fast at first, to pass over long times without a job
-	part   int           // jobs of the next part, of a millisecond that is too much for one window; zero elsewhere
-	within job.ID        // down to which that millisecond is searched; zero for none of it
-	top    time.Time     // up to which jobs were searched that are newer than the pass
-	begun  time.Time     // the pass
+	growth time.Duration // factor by which width grows: large at first, to skip long times without jobs
+	part   int           // jobs in the next part, when one millisecond is too much for a window; zero otherwise
+	within job.ID        // the job down to which that millisecond was searched; zero if not started
+	top    time.Time     // time up to which jobs newer than the pass were searched
+	begun  time.Time     // start of the pass
 	took   time.Duration
-	over   bool // the pass is
+	over   bool // the pass is over
 }
 
-// backgroundSearches are those that somebody looks at, by the search.
+// backgroundSearches are the background searches of open pages, by their query.
 type backgroundSearches struct {
 	mu       sync.Mutex
 	bySearch map[string]*backgroundSearch
@@ -86,15 +86,15 @@ func (s *backgroundSearches) get(key string) *backgroundSearch {
 	return h
 }
 
-// searchProgress is what a background search has for a page.
+// searchProgress is the state of a background search for a page.
 type searchProgress struct {
 	Jobs  []*job.Job
-	Going bool      // there may be more, when others have looked
-	Since time.Time // all made since is searched; zero for nothing
-	Late  bool      // there may be more, which is not searched
+	Going bool      // there may be more, the search is not complete
+	Since time.Time // jobs created since then were searched; zero for none
+	Late  bool      // there may be more, the search has stopped
 }
 
-// continueSearch goes on with a search for some time, and returns what it has found up to now.
+// continueSearch continues a search for some time, and returns what it has found so far.
 func (h *handler) continueSearch(ctx context.Context, s *search, f job.Filter, live bool) (searchProgress, error) {
 	most := firstSearchTime
 	if live {
@@ -110,12 +110,12 @@ func (h *handler) continueSearch(ctx context.Context, s *search, f job.Filter, l
 		if err := t.goOn(limited, h, f); err != nil {
 			return searchProgress{}, err
 		}
-	case <-limited.Done(): // somebody else goes on with it
+	case <-limited.Done(): // another request is continuing it
 	}
 	return t.now(ctx, h, f)
 }
 
-// now returns what was found and still matches.
+// now returns the jobs that were found and still match.
 func (t *backgroundSearch) now(ctx context.Context, h *handler, f job.Filter) (searchProgress, error) {
 	t.mu.Lock()
 	is := searchProgress{Going: !t.whole, Since: t.down, Late: t.late}
@@ -129,7 +129,7 @@ func (t *backgroundSearch) now(ctx context.Context, h *handler, f job.Filter) (s
 	return is, err
 }
 
-// newest returns the newest of two lists.
+// newest merges two lists and returns the newest IDs, at most most of them.
 func newest(most int, a, b []job.ID) []job.ID {
 	all := slices.Concat(a, b)
 	slices.SortFunc(all, func(a, b job.ID) int { return bytes.Compare(b[:], a[:]) })
@@ -137,7 +137,7 @@ func newest(most int, a, b []job.ID) []job.ID {
 	return all[:min(len(all), most)]
 }
 
-// goOn searches until ctx ends or there is nothing left to search, and gives the turn back.
+// goOn searches until ctx ends or there is nothing left to search, and then releases the turn.
 func (t *backgroundSearch) goOn(ctx context.Context, h *handler, f job.Filter) error {
 	from := time.Now()
 	defer func() {
@@ -157,7 +157,7 @@ func (t *backgroundSearch) goOn(ctx context.Context, h *handler, f job.Filter) e
 	return nil
 }
 
-// news searches what is newer than the pass, in a part of the time. When that is too short, the next look tries again.
+// news searches jobs that are newer than the pass, for a part of the time. If that was too short, the next call tries again.
 func (t *backgroundSearch) news(ctx context.Context, h *handler, f job.Filter) error {
 	if f.Before != (job.ID{}) {
 		return nil
@@ -176,7 +176,7 @@ func (t *backgroundSearch) news(ctx context.Context, h *handler, f job.Filter) e
 	return err
 }
 
-// restart begins a pass. What the one before has found stays.
+// restart starts a new pass. The jobs that the previous one has found are kept until it ends.
 func (t *backgroundSearch) restart(now time.Time) {
 	t.width, t.growth, t.top, t.begun, t.took, t.over = time.Second, 8, now, now, 0, false
 	t.part, t.within = 0, job.ID{}
@@ -193,7 +193,7 @@ func (t *backgroundSearch) end(late bool) {
 	t.whole, t.late, t.before = true, late, nil
 }
 
-// step searches the next window. The first one has no end, and the last one no beginning.
+// step searches the next window. The first window has no upper bound, and the last one no lower bound.
 func (t *backgroundSearch) step(ctx context.Context, h *handler, f job.Filter) error {
 	part, until := f, t.down
 	if until.IsZero() {
@@ -239,7 +239,7 @@ func (t *backgroundSearch) step(ctx context.Context, h *handler, f job.Filter) e
 	return nil
 }
 
-// stepWithin searches the next part of a window that cannot be smaller by time: some jobs, by their IDs.
+// stepWithin searches the next part of a window that cannot be made shorter: some jobs, by their IDs.
 func (t *backgroundSearch) stepWithin(ctx context.Context, h *handler, f job.Filter, since time.Time, last bool) error {
 	next := job.Filter{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, Before: f.Before, Limit: t.part}
 	if t.within != (job.ID{}) {
@@ -284,7 +284,7 @@ func (t *backgroundSearch) stepWithin(ctx context.Context, h *handler, f job.Fil
 	return nil
 }
 
-// window searches a part, and adds what it finds. Without done, it was too much.
+// window searches part, and adds the jobs that it finds. If done is false, the time was too short.
 func (t *backgroundSearch) window(ctx context.Context, h *handler, part job.Filter) (done bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, mostWindow, errLate)
 	defer cancel()

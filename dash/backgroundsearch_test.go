@@ -17,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// A scanned store has to look at each job when it is asked for what no index finds, which takes it a moment.
+// A scanned store has to read each job to find some that no index finds, which takes time for each job.
 type scanned struct {
 	job.Store
 	scans  atomic.Int64
@@ -40,7 +40,7 @@ func (s *scanned) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 			return nil, err
 		}
 		reads := len(jobs)
-		if f.IDs != nil { // what matches was read before, and is at hand
+		if f.IDs != nil { // matching jobs were read before, and cost nothing
 			matching, err := meanwhile.Collect(job.List(ctx, s.Store, f))
 			if err != nil {
 				return nil, err
@@ -56,7 +56,8 @@ func (s *scanned) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	return s.Store.List(ctx, f)
 }
 
-// made returns a store with 3,000 jobs of five minutes in a day, ten of which have the args {"rare":true}, spread over all of it.
+// made returns a store with 3,000 jobs, created in five separate minutes of a day. Ten of them have the args {"rare":true},
+// spread over all of it.
 func made(t *testing.T) *scanned {
 	s := &scanned{Store: memory.New(), each: 3 * time.Millisecond}
 	for range 10 {
@@ -70,7 +71,7 @@ func made(t *testing.T) *scanned {
 	return s
 }
 
-// bubble runs a test after the time of all others: IDs never go back in it.
+// bubble runs a test in a bubble whose time is after that of all previous ones: IDs must not go back in time.
 func bubble(t *testing.T, fn func(t *testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
 		last := enqueue(t, memory.New(), "any", `{}`, 1)[0].ID.Time()
@@ -84,13 +85,13 @@ const rare = "/jobs?args=rare%3Dtrue"
 // rows counts the jobs on a page.
 func rows(page string) int { return strings.Count(page, "<tr data-id=") }
 
-// storeCache loads a page, and fails when that takes longer than a reader notices.
+// storeCache loads a page, and fails the test if that takes noticeably long.
 func storeCache(t *testing.T, h http.Handler, path string) string {
 	t.Helper()
 	begun := time.Now()
 	w := get(t, h, path)
 	if took := time.Since(begun); took > 100*time.Millisecond || w.Code != http.StatusOK {
-		t.Fatalf("the page was there after %v, with status %d", took, w.Code)
+		t.Fatalf("the page took %v, with status %d", took, w.Code)
 	}
 	return w.Body.String()
 }
@@ -106,7 +107,7 @@ func TestSlowSearchIsThereAtOnceAndGoesOn(t *testing.T) {
 		s := made(t)
 		h := dash.New(dash.Config{Store: s})
 		if page := storeCache(t, h, rare); !strings.Contains(page, going) || rows(page) == 10 {
-			t.Fatalf("%d jobs are there at once", rows(page))
+			t.Fatalf("%d jobs are found immediately", rows(page))
 		}
 		r := open(t, h, rare, 0)
 		defer r.leave()
@@ -122,7 +123,7 @@ func TestSlowSearchIsThereAtOnceAndGoesOn(t *testing.T) {
 		if page := r.page(t); rows(page["rows"]) != 10 || strings.Contains(page["scan"], going) {
 			t.Errorf("after a minute and a half %d jobs are shown, and %q", rows(page["rows"]), page["scan"])
 		}
-		storeCache(t, h, rare) // beside the one that goes on
+		storeCache(t, h, rare) // concurrently with the one that continues
 	})
 }
 
@@ -149,7 +150,7 @@ func TestSlowSearchStaysTrue(t *testing.T) {
 	})
 }
 
-// What begins to match where was searched already, is found by the next pass.
+// TestSlowSearchBeginsAgain: a job that starts to match after it was searched is found by the next pass.
 func TestSlowSearchBeginsAgain(t *testing.T) {
 	testenv.LongTest(t)
 	bubble(t, func(t *testing.T) {
@@ -183,12 +184,12 @@ func TestNobodyLooksNothingIsSearched(t *testing.T) {
 		scans := s.scans.Load()
 		time.Sleep(time.Minute)
 		if n := s.scans.Load() - scans; scans == 0 || n != 0 {
-			t.Errorf("the store was searched %d times, and %d times when nobody looked", scans, n)
+			t.Errorf("the store was searched %d times, and %d times while no page was open", scans, n)
 		}
 	})
 }
 
-// A full page needs no more than the newest.
+// TestSlowSearchEndsWhenThePageIsFull: a full page needs only the newest jobs.
 func TestSlowSearchEndsWhenThePageIsFull(t *testing.T) {
 	testenv.LongTest(t) // a thousand pages are drawn
 	bubble(t, func(t *testing.T) {
@@ -211,10 +212,10 @@ func TestSlowSearchEndsWhenThePageIsFull(t *testing.T) {
 			t.Errorf("%d jobs are shown after %d scans", rows(page), s.scans.Load())
 		}
 		if oldest := time.UnixMilli(s.oldest.Load()); oldest.Before(begun) {
-			t.Errorf("searched before %v, where nothing is needed any more after %v", oldest, begun)
+			t.Errorf("searched before %v, although no job before %v is needed", oldest, begun)
 		}
 		if !strings.Contains(page, "before=") {
-			t.Fatal("the page leads to no other")
+			t.Fatal("the page has no link to the next one")
 		}
 		older := page[strings.Index(page, "before="):]
 		older, _, _ = strings.Cut(older, "\"")
@@ -246,7 +247,8 @@ func TestSearchThatTakesTooLongSaysSo(t *testing.T) {
 	})
 }
 
-// A reader without scripts looks for a moment at a time, and gets on where very many jobs were made in one.
+// TestSlowSearchOfOneMoment: a browser without scripts searches only for a moment per load, and still makes progress where very
+// many jobs were created in one millisecond.
 func TestSlowSearchOfOneMoment(t *testing.T) {
 	testenv.LongTest(t)
 	bubble(t, func(t *testing.T) {
@@ -267,7 +269,7 @@ func TestSlowSearchOfOneMoment(t *testing.T) {
 			page = storeCache(t, h, rare)
 		}
 		if rows(page) != 2 || strings.Contains(page, going) || strings.Contains(page, tired) {
-			t.Errorf("%d jobs are shown after %d looks", rows(page), reads)
+			t.Errorf("%d jobs are shown after %d loads", rows(page), reads)
 		}
 	})
 }

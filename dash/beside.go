@@ -7,8 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// beside reads several things that a page shows at the same time, and returns the first error. The first is read by the caller itself: let it be
-// the one that takes longest.
+// beside runs several reads concurrently, and returns the first error. The first one runs in the calling goroutine, so it should be the slowest.
 func beside(ctx context.Context, reads ...func(context.Context) error) error {
 	if len(reads) == 0 {
 		return nil
@@ -20,7 +19,7 @@ func beside(ctx context.Context, reads ...func(context.Context) error) error {
 		return reads[0](ctx)
 	})
 	if failed, ok := errors.AsType[*meanwhile.TaskError](err); ok {
-		return failed.Err // on the page it does not matter which of them it was
+		return failed.Err // it does not matter for the page which one failed
 	}
 	return err
 }

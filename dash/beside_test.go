@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// A meeting store answers what a page reads first only when so many of its calls are there at once.
+// A meeting store blocks the first reads of a page until the expected number of them are in progress.
 type meeting struct {
 	job.Store
 	calls sync.WaitGroup
@@ -38,7 +38,7 @@ func (s *meeting) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	return s.Store.List(ctx, f)
 }
 
-// TestReadsAtTheSameTime: what takes a page longest it reads at the same time: with one read after the other this test would not end.
+// TestReadsAtTheSameTime: a page runs its slow reads concurrently; if they ran one after the other, this test would never end.
 func TestReadsAtTheSameTime(t *testing.T) {
 	for path, calls := range map[string]int{
 		"/":                          2, // statistics, counts

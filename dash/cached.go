@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A cached value keeps answers that cost much for a while, for whoever asks the same: at least for fresh, or for least, and so long that finding
-// them takes a tenth of the time at most.
+// A cached value caches answers that are expensive to find, by key. Each is kept for at least fresh and least, and ten times as long as it took to
+// find.
 type cached[T any] struct {
 	least time.Duration
 
@@ -19,17 +19,17 @@ type answer[T any] struct {
 	until time.Time
 }
 
-// mostAnswers is how many a memo keeps.
+// mostAnswers is how many answers a cached value keeps.
 const mostAnswers = 100
 
-// forget drops the answer to what key asks, since it has changed.
+// forget drops the answer for key, since it has changed.
 func (m *cached[T]) forget(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.answers, key)
 }
 
-// get returns the answer to what key asks, which find finds. Errors are not kept. Two who ask at once may both find it.
+// get returns the answer for key, calling find if it is not cached. Errors are not cached. Concurrent calls for one key may both call find.
 func (m *cached[T]) get(key string, find func() (T, error)) (T, error) {
 	begun := time.Now()
 	m.mu.Lock()

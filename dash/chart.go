@@ -11,20 +11,20 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// The drawing of a chart, which is stretched to what room there is.
+// Size of the drawing of a chart, which is stretched to the available space.
 const (
 	chartStep   = 10
 	chartHeight = 100
 )
 
-// A drawing is the charts of a past.
+// A drawing is the set of charts of a past.
 type drawing struct {
 	Charts []*chart
 	Reach  reach
 	From   string
 }
 
-// Width is that of what is drawn.
+// Width is the width of the drawing.
 func (d *drawing) Width() int { return d.Reach.n * chartStep }
 
 // Links reports whether a click on a chart leads to jobs.
@@ -35,28 +35,28 @@ func (d *drawing) Links() bool {
 // A chart draws a value, or two, for each step of a past.
 type chart struct {
 	ID, Title string
-	Unit      string // of its values: "per minute"
-	Now       string // what it is at present
+	Unit      string // of the values, such as "per minute"
+	Now       string // the current value
 	Top       string // the value at the upper edge
 	Names     []string
 	Bars      []bar
 	Lines     []string // paths
 	Points    []point
-	None      string // what to say where nothing is drawn
+	None      string // text to show if nothing is drawn
 }
 
 type bar struct{ X, Y, Height int }
 
-// A numbered is a step in numbers.
+// A numbered is a step as a row of a table.
 type numbered struct {
 	Text, URL string
-	Cells     []string // by chart, "" for none
+	Cells     []string // one for each chart, "" for no value
 }
 
-// cellTexts leaves out the names of quantiles, which are in the head of a table, and keeps numbers and units on one line.
+// cellTexts removes the names of quantiles, which are in the table head, and keeps numbers and units on one line.
 var cellTexts = strings.NewReplacer("p50 ", "", ", p99 ", "\u00a0· ", " ", "\u00a0")
 
-// Rows are the steps in which something was done, the newest first: what the points of the charts say, for those who do not point.
+// Rows are the steps in which something was done, the newest first: the same texts as the points of the charts, as a table.
 func (d *drawing) Rows() []numbered {
 	byX := map[int]*numbered{}
 	for i, c := range d.Charts {
@@ -68,7 +68,7 @@ func (d *drawing) Rows() []numbered {
 			}
 			row.Text, row.Cells[i], _ = strings.Cut(p.Text, ": ")
 			row.Cells[i] = cellTexts.Replace(row.Cells[i])
-			if len(p.URL) < len(row.URL) { // of jobs in any state
+			if len(p.URL) < len(row.URL) { // the link to jobs in any state
 				row.URL = p.URL
 			}
 		}
@@ -80,21 +80,21 @@ func (d *drawing) Rows() []numbered {
 	return rows
 }
 
-// A point is what a step says when somebody points at it.
+// A point is the tooltip of a step.
 type point struct {
 	X    int
 	Text string
-	URL  string // of the jobs of that time; "" where there is none
+	URL  string // of the jobs of that time, or ""
 }
 
-// A value is that of a step: one or two numbers, or none where nothing is known.
+// A value is the value of a step: one or two numbers, or none if it is unknown.
 type value struct {
 	at      time.Time
 	url     string
 	numbers []float64
 }
 
-// A scale is the unit of the numbers of a chart: how one is formatted, and the next round one.
+// A scale is the unit of a chart: how to format a number, and how to round it up.
 type scale struct {
 	format func(float64) string
 	round  func(float64) float64
@@ -105,7 +105,7 @@ var (
 	timeScale  = scale{func(n float64) string { return span(time.Duration(n)) }, roundUpTime}
 )
 
-// draw fills a chart of bars, or of a line for each number.
+// draw draws bars, or a line for each number.
 func (c *chart) draw(r reach, values []value, lines bool, in scale) {
 	top := 0.0
 	for _, v := range values {
@@ -126,7 +126,7 @@ func (c *chart) draw(r reach, values []value, lines bool, in scale) {
 		return int(math.Round(n / top * chartHeight))
 	}
 	paths := make([]strings.Builder, len(c.Names))
-	joined := false // the minute before has a point
+	joined := false // the previous step has a point
 	for i, v := range values {
 		if len(v.numbers) == 0 {
 			joined = false
@@ -144,13 +144,13 @@ func (c *chart) draw(r reach, values []value, lines bool, in scale) {
 			switch {
 			case !lines:
 				if n > 0 {
-					h := max(height(n), 2) // to be seen
+					h := max(height(n), 2) // to be visible
 					c.Bars = append(c.Bars, bar{i*chartStep + 1, chartHeight - h, h})
 				}
 			case joined:
 				fmt.Fprintf(&paths[k], "L%d %d", i*chartStep+chartStep/2, y)
 			default:
-				fmt.Fprintf(&paths[k], "M%d %dh2", i*chartStep+chartStep/2, y) // a point of its own is seen, too
+				fmt.Fprintf(&paths[k], "M%d %dh2", i*chartStep+chartStep/2, y) // so that a single point is visible, too
 			}
 		}
 		joined = true
@@ -176,7 +176,7 @@ func roundUp(n float64) float64 {
 	return 10 * power
 }
 
-// roundTimes are the durations from a second to a day that people call round.
+// roundTimes are the durations from a second to a day that count as round.
 var roundTimes = []time.Duration{
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
@@ -196,8 +196,8 @@ func roundUpTime(n float64) float64 {
 	return float64(roundTimes[i])
 }
 
-// draw draws the past of a subject, of which there are now so many jobs and which did recent in the last five minutes. Its points lead to the
-// jobs of their time if urls is set.
+// draw draws the charts of a subject. now is its current level, and recent its work in the last five minutes. If urls is set, points link to the jobs
+// of their time.
 func (p *past) draw(s subject, now level, recent work, urls func(from, until time.Time, states ...job.State) string) drawing {
 	completed := &chart{ID: "completed", Title: "Completed", Unit: "per " + p.Per, Names: []string{"completed"}}
 	failed := &chart{ID: "failed", Title: "Failed attempts", Unit: "per " + p.Per, Names: []string{"failed"}}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The upper edge of a chart of durations is a round one.
+// TestRoundUpTime: the upper edge of a chart of durations is a round duration.
 func TestRoundUpTime(t *testing.T) {
 	for _, test := range []struct {
 		n    time.Duration

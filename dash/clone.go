@@ -13,21 +13,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A cloning is the form for a job like another one.
+// A cloning is the form for enqueuing a clone of a job.
 type cloning struct {
 	Of       job.ID
 	Kind     string
-	Args     string // with what is masked hidden
-	Hidden   bool   // something is
+	Args     string // with masked values hidden
+	Hidden   bool   // some values are hidden
 	Queue    string
 	Priority string
 	Due      string
-	Wrong    string // why what was given before is none
+	Wrong    string // why the submitted form is invalid
 	Low      int
 	High     int
 }
 
-// confirmClone shows the form, with what the job has.
+// confirmClone shows the form, filled in from the job.
 func (h *handler) confirmClone(ctx context.Context, v *view) (*page, error) {
 	if v.ReadOnly {
 		return nil, refuse(http.StatusForbidden, "You have read-only access.")
@@ -47,7 +47,7 @@ func (h *handler) confirmClone(ctx context.Context, v *view) (*page, error) {
 	return &page{Title: "Clone " + j.Kind, Section: "jobs", Data: c, frozen: true}, nil
 }
 
-// A clonedAgain is the error of a clone with something wrong in it: the form is shown again, with what was given.
+// A clonedAgain is the error of an invalid clone: the form is shown again, with the given values.
 type clonedAgain struct {
 	form   cloning
 	status int
@@ -55,7 +55,7 @@ type clonedAgain struct {
 
 func (c *clonedAgain) Error() string { return c.form.Wrong }
 
-// clone enqueues a job like another one, with the args, the queue, the priority and the time of the form.
+// clone enqueues a clone of a job, with the args, the queue, the priority and the time of the form.
 func (h *handler) clone(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
 	j, err := h.findJob(ctx, r.PathValue("id"))
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *handler) clone(ctx context.Context, r *http.Request, done *job.AuditEnt
 	return "/jobs/" + made.ID.String() + "?did-text=cloned", nil
 }
 
-// makeClone makes the job of a form. It has no unique key: the other one may hold it.
+// makeClone returns the job of a form. It has no unique key, since the original may hold that.
 func (h *handler) makeClone(j *job.Job, form *cloning) (*job.Job, error) {
 	if !json.Valid([]byte(form.Args)) {
 		return nil, refuse(http.StatusBadRequest, "Args: this is not JSON.")
@@ -102,7 +102,7 @@ func (h *handler) makeClone(j *job.Job, form *cloning) (*job.Job, error) {
 		opts = append(opts, job.Cost(j.Cost))
 	}
 	for key, value := range maps.All(j.Meta) {
-		if key != job.MetaID && key != job.MetaCron { // which say where the other one came from
+		if key != job.MetaID && key != job.MetaCron { // these describe the origin of the original job
 			opts = append(opts, job.Meta(key, value))
 		}
 	}
@@ -120,10 +120,10 @@ func (h *handler) makeClone(j *job.Job, form *cloning) (*job.Job, error) {
 	return made, nil
 }
 
-// A copied is a text of a job that people take elsewhere.
+// A copied is a text of a job with a copy button.
 type copied struct{ Name, Text string }
 
-// copies returns the ID, the args, and how to enqueue such a job by the API.
+// copies returns the ID, the args, and a command that enqueues such a job through the API.
 func (h *handler) copies(j *job.Job) []copied {
 	args := h.masker.JSON(j.Args)
 	if len(args) > mostShown {

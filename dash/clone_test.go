@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestClone: a job like another one is enqueued with other args. What is masked is not shown, and stays as it is.
+// TestClone enqueues a clone with other args. Masked values are not shown, and stay unchanged.
 func TestClone(t *testing.T) {
 	s := memory.New()
 	first := enqueue(t, s, "mail", `{"password":"hunter2","user":1}`, 1,
@@ -44,7 +44,7 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// TestCloneOfPlain: a job without any option is cloned as it is.
+// TestCloneOfPlain: a job without any options is cloned without any.
 func TestCloneOfPlain(t *testing.T) {
 	s := memory.New()
 	first := enqueue(t, s, "mail", `{"user":1}`, 1)[0]
@@ -64,7 +64,7 @@ func TestCloneOfPlain(t *testing.T) {
 	}
 }
 
-// TestCloneRefused: what is wrong is said on the form, with what was given.
+// TestCloneRefused: errors are shown on the form, with the given values.
 func TestCloneRefused(t *testing.T) {
 	s := memory.New()
 	id := enqueue(t, s, "mail", `{"user":1}`, 1)[0].ID.String()
@@ -96,14 +96,14 @@ func TestCloneRefused(t *testing.T) {
 	has(t, get(t, readOnly, "/jobs/"+id), http.StatusOK, "not Clone", "not >change<")
 }
 
-// TestCopies: a job can be taken elsewhere, without its secrets.
+// TestCopies: the texts for copying contain no secrets.
 func TestCopies(t *testing.T) {
 	s := memory.New()
 	id := enqueue(t, s, "mail", `{"password":"hunter2","to":"o'hara"}`, 1)[0].ID.String()
 	has(t, get(t, dash.New(dash.Config{Store: s}), "/jobs/"+id), http.StatusOK, "Copy curl", "not hunter2", "o&#39;\\&#39;&#39;hara", `data-copy="copy-0"`, "action=move&amp;id="+id, "action=schedule&amp;id="+id)
 }
 
-// TestCronPage: the page of a cron has when it runs next, and the jobs that it enqueued.
+// TestCronPage: the page of a cron shows its next tick and the jobs that it enqueued.
 func TestCronPage(t *testing.T) {
 	s := memory.New()
 	enqueue(t, s, "report", `{}`, 1, job.Meta(job.MetaCron, "nightly"))
@@ -127,11 +127,11 @@ func TestCronPage(t *testing.T) {
 	has(t, get(t, h, "/cron?name=none"), http.StatusNotFound, "There is no cron")
 }
 
-// TestLastRunOfAResumedCron: it is that of the last job, and not when the cron was resumed.
+// TestLastRunOfAResumedCron: the last run is the time of the last job, not the time when the cron was resumed.
 func TestLastRunOfAResumedCron(t *testing.T) {
 	s, at := memory.New(), time.Now().Add(-7*time.Hour-time.Minute)
 	j := enqueue(t, memory.New(), "report", `{}`, 1)[0]
-	binary.BigEndian.PutUint64(j.ID[:8], uint64(at.UnixMilli())<<16|7<<12) // made then
+	binary.BigEndian.PutUint64(j.ID[:8], uint64(at.UnixMilli())<<16|7<<12) // created at that time
 	if done, err := s.Tick(t.Context(), job.Tick{Cron: "nightly", Spec: "0 3 * * * UTC", At: at, Next: at.Add(24 * time.Hour), Job: j}); !done || err != nil {
 		t.Fatal(done, err)
 	}
@@ -143,7 +143,7 @@ func TestLastRunOfAResumedCron(t *testing.T) {
 	}
 }
 
-// TestDueCron: a cron that has not run when it should have is due, and did not run next.
+// TestDueCron: a cron whose next tick has passed is shown as due.
 func TestDueCron(t *testing.T) {
 	s := memory.New()
 	tick(t, s, "nightly", -5*time.Minute)
@@ -151,7 +151,7 @@ func TestDueCron(t *testing.T) {
 	has(t, get(t, dash.New(dash.Config{Store: s}), "/crons"), http.StatusOK, ">due 5 min ago</time>", ">in 1 h</time>")
 }
 
-// TestPalette: the palette leads to the pages of what there is.
+// TestPalette: the palette links to the pages of queues, kinds and crons.
 func TestPalette(t *testing.T) {
 	s := memory.New()
 	enqueue(t, s, "mail.send", `{}`, 1, job.Queue("a"))

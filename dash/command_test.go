@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// renew is the beat of a worker of a test.
+// renew renews a worker as it does at regular intervals.
 func renew(t *testing.T, s job.Store, worker string, change func(*job.Renewal)) job.Renewed {
 	t.Helper()
 	r := job.Renewal{Worker: worker, Session: 1, Lease: time.Minute, Info: job.WorkerInfo{Queues: []string{job.DefaultQueue}, Concurrency: 5, Started: time.Now()}}
@@ -58,12 +58,12 @@ func TestOrders(t *testing.T) {
 	has(t, post(t, h, "/workers", "action", "burn", "worker", "w"), http.StatusBadRequest, "is no action on workers")
 	has(t, get(t, h, "/workers/action?action=burn&worker=w"), http.StatusBadRequest, "is no action on workers")
 	has(t, post(t, h, "/crons", "action", "burn", "cron", "nightly"), http.StatusBadRequest, "is no action on crons")
-	renew(t, s, "w", nil) // which has the cron no more
+	renew(t, s, "w", nil) // without the cron
 	has(t, post(t, h, "/crons", "action", "run", "cron", "nightly"), http.StatusConflict, "No worker that runs has cron &#34;nightly&#34;")
 	has(t, get(t, h, "/crons"), http.StatusOK, "disabled title=")
 }
 
-// reported makes a job run, and has its worker report a tree.
+// reported makes a job run, and reports a task tree as its worker.
 func reported(t *testing.T, s job.Store, tree func(j *job.Job) inspect.Node) *job.Job {
 	t.Helper()
 	enqueue(t, s, "feed.import", `{}`, 1)
@@ -86,7 +86,7 @@ func shopTree(j *job.Job) inspect.Node {
 	root := inspect.Node{ID: 1, Name: name, Path: "shop/" + name, State: "running", Kind: "run", Age: time.Minute, Wait: inspect.Wait{For: "task", On: "shop/" + name + "/page 1"}}
 	for i := range 30 {
 		page := inspect.Node{ID: uint32(10 + i), Name: fmt.Sprintf("page %d", i+1), Path: fmt.Sprintf("%s/page %d", root.Path, i+1), State: "running", Kind: "task"}
-		page.Wait = inspect.Wait{For: "network", On: "read", Call: "net/http.(*Client).Do", File: "/src/shop/feed.go", Line: 12 + i} // so that none is like the other
+		page.Wait = inspect.Wait{For: "network", On: "read", Call: "net/http.(*Client).Do", File: "/src/shop/feed.go", Line: 12 + i} // so that no two tasks are alike
 		root.Tasks = append(root.Tasks, page)
 	}
 	root.Tasks[0].Wait.Deadlock = true
@@ -117,7 +117,7 @@ func TestLiveTree(t *testing.T) {
 	}
 	has(t, post(t, h, path+"/task", "task", "x"), http.StatusBadRequest, "is no number of a task")
 
-	// When the job is over, so is its tree.
+	// When the job ends, its tree is removed.
 	j.State = job.Completed
 	if _, err := s.Settle(t.Context(), 1, job.Outcomes(j)...); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestLiveTree(t *testing.T) {
 	has(t, post(t, h, path+"/task", "task", "10"), http.StatusConflict, "does not run any more")
 }
 
-// Tasks that are alike share a line, and so do those below them. Each of them can be seen, and canceled.
+// TestLiveTreeIsGrouped: similar tasks are shown as one line, and so are their children. Each task can still be shown and canceled.
 func TestLiveTreeIsGrouped(t *testing.T) {
 	s := memory.New()
 	j := reported(t, s, func(j *job.Job) inspect.Node {
@@ -168,7 +168,7 @@ func TestHostileTree(t *testing.T) {
 	checkEscaped(t, "the question", get(t, h, path+"/task?task=2").Body.String())
 }
 
-// A watched store counts who asks for trees.
+// A watched store counts the calls of Watch.
 type watched struct {
 	*memory.Store
 	n *int
@@ -179,7 +179,7 @@ func (w watched) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tre
 	return w.Store.Watch(ctx, id, d)
 }
 
-// Only a job that runs, and somebody looks at, is watched.
+// TestOnlyRunningJobsAreWatched: a job is watched only while it runs and a page shows it.
 func TestOnlyRunningJobsAreWatched(t *testing.T) {
 	n := 0
 	s := watched{memory.New(), &n}
@@ -197,6 +197,6 @@ func TestOnlyRunningJobsAreWatched(t *testing.T) {
 	n = 0
 	get(t, h, "/jobs/"+j.ID.String())
 	if n != 1 {
-		t.Errorf("%d watches for one look", n)
+		t.Errorf("%d watches for one load of the page", n)
 	}
 }

@@ -14,12 +14,11 @@ import (
 
 // A Config configures a dashboard: what it shows, and to whom. Only Store or Logs must be set.
 type Config struct {
-	Store  job.Store      // whose jobs are shown; without it the dashboard shows logs alone
-	Logs   storage.Finder // whose records are shown, such as a store of package logs or the client of a server; default none
+	Store  job.Store      // whose jobs are shown; without it the dashboard shows only logs
+	Logs   storage.Finder // of the records that are shown, such as a store of package logs or the client of a server; default none
 	Prefix string         // the path it is mounted at, such as "/jobs"; default "/"
 
-	// ReadOnly reports whether a request may only read: actions are then refused with 403, and not shown. Default: none is
-	// read-only.
+	// ReadOnly reports whether a request may only read. Actions are then refused with status 403, and not shown. Default: no request is read-only.
 	ReadOnly func(*http.Request) bool
 
 	// Mask names fields whose values are shown as •••, at any depth of args and results and among the attributes of log
@@ -27,18 +26,17 @@ type Config struct {
 	// not nil masks nothing.
 	Mask []string
 
-	// New makes a job that is to be enqueued, as a clone of another. A program that knows its kinds can check their args there.
-	// Default job.New, which takes any kind.
+	// New creates the job for a clone of another job. A program that knows its kinds can check their args there. Default job.New, which accepts any
+	// kind.
 	New func(kind string, args json.RawMessage, opts ...job.EnqueueOption) (*job.Job, error)
 
-	// Actor returns who sent a request, for the audit log. By default, and if it returns "", that is the address that the request came
-	// from.
+	// Actor returns who sent a request, for the audit log. By default, and if it returns "", the actor is the client's address.
 	Actor  func(*http.Request) string
 	Logger *slog.Logger // for the audit log; default slog.Default()
 
-	SignOut string // path that the sign-out button posts to; default none, and then there is no button
+	SignOut string // path that the sign-out button posts to; without it there is no button
 	Title   string // of the program, in the head of each page; default "meanwhile"
-	Version string // shown beside it; default none
+	Version string // shown next to the title; default none
 }
 
 // DefaultMask returns the names of the fields that are masked unless Config.Mask says otherwise.

@@ -11,15 +11,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// lateAfter is for how long a tick of a cron may be due before nobody is taken to have the cron.
+// lateAfter is how long a tick of a cron may be overdue before the cron is taken to have no worker.
 const lateAfter = time.Minute
 
 // A cronRow is a cron in the list.
 type cronRow struct {
 	job.CronInfo
 	Ran     bool // it has ticked
-	Late    bool // the next tick should have been
-	Workers int  // that have it
+	Late    bool // the next tick is overdue
+	Workers int  // number of workers that have it
 }
 
 func (h *handler) crons(ctx context.Context, _ *view) (*page, error) {
@@ -51,20 +51,20 @@ func (h *handler) cronRows(ctx context.Context) ([]cronRow, error) {
 
 const (
 	mostTicks  = 20 // jobs of a cron that are shown
-	mostComing = 5  // ticks
+	mostComing = 5  // coming ticks that are shown
 	ticksTime  = time.Second
-	mostOther  = 500 // jobs of its kind among which those of a cron are looked for
+	mostOther  = 500 // jobs of its kind that are searched for those of the cron
 )
 
-// A cronPage is that of one cron.
+// A cronPage is the page of a cron.
 type cronPage struct {
 	cronRow
 	Coming []time.Time
-	Jobs   []row // that it enqueued, the newest first
+	Jobs   []row // jobs that it enqueued, the newest first
 	All    string
 }
 
-// cron is the page of one cron.
+// cron loads the page of a cron.
 func (h *handler) cron(ctx context.Context, v *view) (*page, error) {
 	rows, err := h.cronRows(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (h *handler) cron(ctx context.Context, v *view) (*page, error) {
 	return &page{Title: "Cron " + name, Section: "crons", Data: d}, err
 }
 
-// jobsOfCron returns the newest jobs of a cron, as far as they are found in time.
+// jobsOfCron returns the newest jobs of a cron, as far as they are found within a time limit.
 func (h *handler) jobsOfCron(ctx context.Context, c *cronRow) ([]row, error) {
 	f := job.Filter{}
 	if last, err := job.Find(ctx, h.Store, c.Job); err == nil { // its kind narrows the search
@@ -96,7 +96,7 @@ func (h *handler) jobsOfCron(ctx context.Context, c *cronRow) ([]row, error) {
 	now := time.Now()
 	f.Limit = mostOther
 	var found []row
-	jobs, err := h.Store.List(limited, f) // one list, as a store may sort many jobs for each
+	jobs, err := h.Store.List(limited, f) // a single List, since a store may sort many jobs for each call
 	if err != nil && !errors.Is(context.Cause(limited), errLate) {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (h *handler) cronAction(ctx context.Context, r *http.Request, done *job.Aud
 	return "", refuse(http.StatusBadRequest, "%.40q is no action on crons.", action)
 }
 
-// runCron has one of the workers that have a cron run it now.
+// runCron makes one of the workers that have a cron run it now.
 func (h *handler) runCron(ctx context.Context, c cronRow) error {
 	if c.Paused {
 		return refuse(http.StatusConflict, "Cron %.130q is paused: resume it before you run it.", c.Name)

@@ -28,7 +28,7 @@ func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// post sends a form as a page of the dashboard does.
+// post submits a form as a page of the dashboard does.
 func post(t *testing.T, h http.Handler, path string, fields ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	return send(t, h, path, "same-origin", fields...)
@@ -48,7 +48,7 @@ func send(t *testing.T, h http.Handler, path, site string, fields ...string) *ht
 	return w
 }
 
-// enqueue makes n jobs of a kind, and returns them.
+// enqueue enqueues n jobs of a kind, and returns them.
 func enqueue(t *testing.T, s job.Store, kind, args string, n int, opts ...job.EnqueueOption) []*job.Job {
 	t.Helper()
 	var jobs []*job.Job
@@ -65,7 +65,7 @@ func enqueue(t *testing.T, s job.Store, kind, args string, n int, opts ...job.En
 	return jobs
 }
 
-// settle claims a job and writes what became of it.
+// settle claims a job and settles it with the outcome that change sets.
 func settle(t *testing.T, s job.Store, queue string, change func(*job.Job)) *job.Job {
 	t.Helper()
 	claimed, err := s.Claim(t.Context(), job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: queue, Limit: 1}}, Limit: 1, Lease: time.Minute})
@@ -89,7 +89,7 @@ func find(t *testing.T, s job.Store, id job.ID) *job.Job {
 	return j
 }
 
-// has checks a page for what it is to show, and, after "not ", what it is not to.
+// has checks that a page contains the texts, and does not contain those after "not ".
 func has(t *testing.T, w *httptest.ResponseRecorder, status int, texts ...string) {
 	t.Helper()
 	body := w.Body.String()
@@ -170,7 +170,7 @@ func TestPrefix(t *testing.T) {
 	has(t, get(t, h, "/admin/jobsters"), http.StatusNotFound, "set Prefix in dash.Config")
 	w = post(t, h, "/admin/jobs/jobs/action", "action", "cancel", "id", id, "back", "/jobs?kind=mail")
 	if got := w.Header().Get("Location"); !strings.HasPrefix(got, "/admin/jobs/jobs?") {
-		t.Errorf("leads to %q", got)
+		t.Errorf("redirects to %q", got)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestMountedAnywhere(t *testing.T) {
 	}
 }
 
-// A failing store fails where it is told to.
+// A failing store fails in the selected methods.
 type failing struct {
 	job.Store
 	err error
@@ -198,7 +198,7 @@ type failing struct {
 
 func (f failing) Counts(context.Context) ([]job.Count, error) { return nil, f.err }
 
-// A hanging store never answers.
+// A hanging store never returns.
 type hanging struct{ *memory.Store }
 
 func (hanging) Counts(ctx context.Context) ([]job.Count, error) {
@@ -217,14 +217,14 @@ func TestStoreFails(t *testing.T) {
 	has(t, get(t, h, "/jobs"), http.StatusServiceUnavailable, "The store did not answer in time. Try again.", "not Narrow")
 }
 
-// TestStoreHangs: a page waits some seconds, and not for a search that nobody made.
+// TestStoreHangs: a page waits for some seconds, and not at all for a search without criteria.
 func TestStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := dash.New(dash.Config{Store: hanging{memory.New()}})
 		begun := time.Now()
 		has(t, get(t, h, "/jobs"), http.StatusServiceUnavailable, "The store did not answer in time. Try again.")
 		if took := time.Since(begun); took > 5*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("the page took %v", took)
 		}
 	})
 }
@@ -252,12 +252,12 @@ func TestTheme(t *testing.T) {
 	has(t, w, http.StatusOK, `<html lang="en" data-theme="dark">`)
 	for _, back := range []string{"https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "evil", "/a\r\nSet-Cookie: x=1"} {
 		if got := post(t, h, "/theme", "back", back).Header().Get("Location"); got != "/" {
-			t.Errorf("back %q leads to %q", back, got)
+			t.Errorf("back %q redirects to %q", back, got)
 		}
 	}
 }
 
-// TestProgress: the bar shows the part that is done, also of numbers whose thousandfold is beyond an int64.
+// TestProgress: the bar shows the completed part, even of numbers that overflow an int64 when multiplied by a thousand.
 func TestProgress(t *testing.T) {
 	tests := []struct {
 		done, total int64

@@ -10,25 +10,25 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostShown is how many bytes of args, a result or a stack a page shows; all of them are in the raw view.
+// mostShown is how many bytes of args, of a result or of a stack a page shows. The raw view shows all of them.
 const mostShown = 64 << 10
 
 // A detail is the page of a job.
 type detail struct {
 	*job.Job
 	View     job.State
-	Why      string // it does not run, while it is queued
-	Later    bool   // because it is not due, which the page says in its own words, so that they count down
+	Why      string // why it does not run, while it is queued
+	Later    bool   // it waits until it is due, which the page shows as a countdown
 	Actions  []action
 	Args     string // masked, indented
 	Result   string
 	Failures []job.Failure // the newest first, masked
 	Records  []job.Record
 	Timeline timeline
-	Tree     *tree // while it runs, as soon as its worker has told
+	Tree     *tree // while it runs, as soon as its worker has reported
 	Log      *jobLog
 	Copies   []copied
-	Part     int64 // of the progress, of 1000; -1 when the total is unknown
+	Part     int64 // completed part of the progress, in thousandths; -1 when the total is unknown
 }
 
 func (h *handler) job(ctx context.Context, v *view) (*page, error) {
@@ -58,7 +58,7 @@ func (h *handler) job(ctx context.Context, v *view) (*page, error) {
 		d.Records = append(d.Records, r)
 	}
 	if p := j.Progress; p != nil && p.Total > 0 {
-		d.Part = int64(float64(min(max(p.Done, 0), p.Total)) * 1000 / float64(p.Total)) // of large numbers an int64 cannot hold the thousandfold
+		d.Part = int64(float64(min(max(p.Done, 0), p.Total)) * 1000 / float64(p.Total)) // multiplying an int64 by 1000 could overflow
 	}
 	if j.State == job.Running {
 		if d.Tree, err = h.watch(ctx, j.ID); err != nil {
@@ -89,7 +89,7 @@ func indented(text json.RawMessage) string {
 	return b.String()
 }
 
-// maskedJSON is the job as package job writes it, with what is secret masked.
+// maskedJSON returns the JSON of the job as package job writes it, with secret values masked.
 func (h *handler) maskedJSON(j *job.Job) ([]byte, error) {
 	shown := *j
 	shown.Args, shown.Meta = h.masker.JSON(j.Args), h.masker.Map(j.Meta)

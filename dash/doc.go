@@ -5,13 +5,13 @@
 //
 // # Who may see it
 //
-// Everybody who can reach the handler: put authentication in front of it. The handler itself checks that a write comes from its
-// own pages, and that a request that [Config].ReadOnly reports changes nothing.
+// Everybody who can reach the handler: put authentication in front of it. The handler itself accepts writes only from its own
+// pages, and refuses writes in requests that [Config].ReadOnly reports.
 //
 // # What it costs
 //
 // Nothing while no page is open. Each open page is read from the store once a second, however many people have it open, and what
-// several pages show is read once for all of them. Browsers are sent what has changed.
+// several pages show is read once for all of them. Browsers receive only what has changed.
 //
 // # What it shows
 //

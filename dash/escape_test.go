@@ -14,10 +14,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// evil breaks out of a text, an attribute and an address, where it can.
+// evil breaks out of a text, an attribute or a URL if it is not escaped.
 const evil = `"'><script>alert(1)</script><img src=x onerror=alert(2)>javascript:alert(3)`
 
-// A hostile store has evil in each field that somebody else may have written.
+// A hostile store has evil in each field whose value may come from elsewhere.
 type hostile struct{ job.Store }
 
 func (hostile) job() *job.Job {
@@ -90,7 +90,7 @@ func TestEscaping(t *testing.T) {
 	}
 }
 
-// checkEscaped looks for what the browser would take for an element or an attribute of evil's making.
+// checkEscaped looks for elements and attributes that evil has created.
 func checkEscaped(t *testing.T, where, html string) {
 	t.Helper()
 	for _, bad := range []string{"<script>", "<img src=x", "'><", `href="javascript:`, `action="javascript:`, "ZgotmplZ"} {
@@ -103,7 +103,7 @@ func checkEscaped(t *testing.T, where, html string) {
 	}
 }
 
-// decoded is the HTML in the events of a stream.
+// decoded returns the HTML in the events of a stream.
 func decoded(t *testing.T, events string) string {
 	t.Helper()
 	var all strings.Builder

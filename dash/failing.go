@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// fewFailures are no reason to worry, whatever their share.
+	// fewFailures is the number of failures from which on a kind may need attention.
 	fewFailures = 5
-	// A kind needs attention when a tenth of its attempts in five minutes fail, or half of those in an hour, for one that runs seldom.
+	// A kind needs attention when a tenth of its attempts in five minutes fail, or half of its attempts in an hour, for kinds that run seldom.
 	lateShare, hourShare = 10, 2
-	// mostExamples bounds of how many kinds an error is looked for.
+	// mostExamples is the number of kinds for which the error is read.
 	mostExamples = 5
 )
 
-// A failing kind is one of which many attempts fail.
+// A failing kind is a kind with many failed attempts.
 type failing struct {
 	Kind             string
 	Failed, Attempts int64
-	Within           string    // the time in which they were
-	Since            time.Time // the first minute without one in which it was well; zero if that is longer ago than an hour
-	Error            string    // of its newest job that has failed
+	Within           string    // the period of these attempts
+	Since            time.Time // start of the failures; zero if that is an hour ago or longer
+	Error            string    // of its newest failed job
 }
 
-// Share is how many of a hundred attempts failed.
+// Share is the percentage of failed attempts.
 func (f *failing) Share() int64 { return f.Failed * 100 / f.Attempts }
 
 // failing returns the kinds that need attention, by name, without their errors.
@@ -57,12 +57,12 @@ func (p *past) failing() []failing {
 	return found
 }
 
-// fails reports whether one of so many attempts fails, or more of them.
+// fails reports whether at least one in of attempts has failed.
 func (w *work) fails(of int64) bool {
 	return w.Failed >= fewFailures && w.Failed*of >= w.Completed+w.Failed
 }
 
-// failingSince returns the first minute since a kind was well.
+// failingSince returns the first minute after a kind had few failures.
 func (p *past) failingSince(kind string) (since time.Time) {
 	for i := hour - 1; i >= 0; i-- {
 		at, m := p.at(i)
@@ -81,7 +81,7 @@ func (p *past) failingSince(kind string) (since time.Time) {
 	return since
 }
 
-// examples fills in the errors, of as many kinds as are looked for.
+// examples fills in the errors of up to mostExamples kinds.
 func (h *handler) examples(ctx context.Context, found []failing) error {
 	for i := range found[:min(len(found), mostExamples)] {
 		text, err := h.errors.get(found[i].Kind, func() (string, error) {

@@ -14,39 +14,39 @@ import (
 
 const (
 	mostSampled  = 500 // jobs whose failures are grouped
-	mostGroups   = 50  // that are shown
-	mostFailure  = 300 // bytes of an error that tell its group
-	sparkMinutes = 2   // of a bar
+	mostGroups   = 50  // groups that are shown
+	mostFailure  = 300 // bytes of an error that identify its group
+	sparkMinutes = 2   // minutes of a bar
 )
 
-// failures is the page of what fails: the jobs that failed and are not completed, by kind and error.
+// failures is the page with failures: jobs that have failed and not completed, grouped by kind and error.
 type failures struct {
 	Groups  []failureGroup
 	Left    int       // groups that are not shown
 	Sampled int       // jobs
-	Back    time.Time // when the oldest of them was created; zero when all are there
+	Back    time.Time // when the oldest of them was created; zero if all jobs were read
 	Late    bool      // there was no time to read them
-	Kind    string    // the only one that is shown; "" is all
-	Since   time.Time // where the bars begin
+	Kind    string    // the only kind that is shown; "" is all
+	Since   time.Time // start of the first bar
 }
 
-// A failureGroup is jobs of a kind whose last failures are alike.
+// A failureGroup is a group of jobs of a kind whose last failures are similar.
 type failureGroup struct {
 	Kind, Error         string
 	Retrying, Discarded int
-	First, Last         time.Time // of failures like it that these jobs have
+	First, Last         time.Time // similar failures of these jobs
 	Newest              job.ID
-	Stack               string // of the newest
-	Share               string // of the attempts of the kind in the last hour that failed
+	Stack               string // of the newest job
+	Share               string // of the kind's attempts in the last hour that failed
 	Attempts            int64
 	Bars                []bar
-	Most                int    // failures of a bar, at most
-	Jobs, Retry         string // addresses; Retry is "" where no part of the error tells its jobs from others
+	Most                int    // failures of the largest bar
+	Jobs, Retry         string // addresses; Retry is "" if no part of the error distinguishes its jobs from others
 
 	minutes [hour / sparkMinutes]int
 }
 
-// N is how many jobs it has.
+// N is the number of jobs in the group.
 func (g *failureGroup) N() int { return g.Retrying + g.Discarded }
 
 func (h *handler) failures(ctx context.Context, v *view) (*page, error) {
@@ -78,7 +78,7 @@ func (h *handler) failures(ctx context.Context, v *view) (*page, error) {
 	return &page{Title: "Failures", Section: "failures", Data: &shown}, nil
 }
 
-// search returns the fields of a search for the jobs of a group, as exactly as a part of their error tells them.
+// search returns the fields of a search for the jobs of a group, as exactly as a part of their error identifies them.
 func (g *failureGroup) search() []string {
 	pairs := []string{"kind", g.Kind, "state", string(job.Retrying), "state", string(job.Discarded)}
 	if part := literal(g.Error); part != "" {
@@ -104,7 +104,7 @@ func (h *handler) findFailures(ctx context.Context, kind string) (*failures, err
 	}
 	f := &failures{Kind: kind, Since: time.Now().Add(-hour * time.Minute)}
 	groups := map[[2]string]*failureGroup{}
-	jobs, err := h.Store.List(limited, filter) // one list, as a store may sort many jobs for each
+	jobs, err := h.Store.List(limited, filter) // a single List, since a store may sort many jobs for each call
 	switch {
 	case err != nil && errors.Is(context.Cause(limited), errLate):
 		f.Late = true
@@ -131,13 +131,13 @@ func (h *handler) findFailures(ctx context.Context, kind string) (*failures, err
 	} else {
 		f.Left = 0
 	}
-	for i := range f.Groups { // what is shown, as stacks are long
+	for i := range f.Groups { // only those that are shown, since stacks are long
 		f.Groups[i].Stack = h.masker.Text(f.Groups[i].Stack)
 	}
 	return f, nil
 }
 
-// addFailure puts a job into the group of its last failure. Jobs come newest first.
+// addFailure adds a job to the group of its last failure. Jobs come newest first.
 func (h *handler) addFailure(groups map[[2]string]*failureGroup, j *job.Job, since time.Time) {
 	if len(j.Failures) == 0 {
 		return
@@ -171,7 +171,7 @@ func (h *handler) addFailure(groups map[[2]string]*failureGroup, j *job.Job, sin
 	}
 }
 
-// percent is a part in whole percent, and never 0 % of some.
+// percent formats a part of all in whole percent; a part above zero is never shown as 0 %.
 func percent(part, all int64) string {
 	if part*100 < all {
 		return "< 1 %"
@@ -179,7 +179,7 @@ func percent(part, all int64) string {
 	return strconv.FormatInt(part*100/all, 10) + " %"
 }
 
-// alike is what failures of a group have in common: the first line of the error, without what differs from job to job.
+// alike returns what the failures of a group have in common: the first line of the error, without IDs.
 func (h *handler) alike(f *job.Failure) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(f.Error), "\n")
 	return withoutIDs(clip(h.masker.Text(line), mostFailure))

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// fail has n jobs of a kind fail, with an error each.
+// fail makes n jobs of a kind fail, each with an error.
 func fail(t *testing.T, s job.Store, kind string, state job.State, n int, text func(i int) string) (last *job.Job) {
 	t.Helper()
 	enqueue(t, s, kind, `{}`, n)
@@ -48,7 +48,7 @@ func TestFailures(t *testing.T) {
 	has(t, get(t, h, "/failures?kind=card.charge"), http.StatusOK, "Failures of <a href=\"/kind?name=card.charge\">card.charge</a>", "status 402", "not &lt;b&gt;")
 	has(t, get(t, h, "/failures?kind=nothing"), http.StatusOK, "Nothing fails")
 
-	// The addresses of a group lead to its jobs, and to the question whether to retry them.
+	// The links of a group lead to its jobs, and to the page that asks whether to retry them.
 	_, rest, _ := strings.Cut(body, `href="/jobs?`)
 	query, _, _ := strings.Cut(rest, `"`)
 	query = html.UnescapeString(query)
@@ -60,7 +60,8 @@ func TestFailures(t *testing.T) {
 	has(t, get(t, reader, "/failures"), http.StatusOK, "status 503", "not >Retry<")
 }
 
-// Where no part of an error tells its jobs from others of their kind, all of these would be retried: that is not offered.
+// TestFailuresWithoutWords: if no part of an error distinguishes its jobs from others of their kind, a retry is not offered,
+// since it would retry all of these.
 func TestFailuresWithoutWords(t *testing.T) {
 	s := memory.New()
 	fail(t, s, "card.charge", job.Discarded, 2, func(i int) string { return fmt.Sprint("E ", 1000+i) })
@@ -68,7 +69,7 @@ func TestFailuresWithoutWords(t *testing.T) {
 	has(t, get(t, h, "/failures"), http.StatusOK, "2 discarded", "not >Retry<")
 }
 
-// More errors than are shown, and more jobs than are read, are said to be there.
+// TestManyFailures: the page says when there are more errors than are shown, or more jobs than are read.
 func TestManyFailures(t *testing.T) {
 	s := memory.New()
 	fail(t, s, "old", job.Discarded, 1, func(int) string { return "long ago" })
@@ -77,7 +78,7 @@ func TestManyFailures(t *testing.T) {
 	has(t, get(t, h, "/failures"), http.StatusOK, "The newest 500 of them, back to", "50 more errors, of fewer jobs, not shown", "not long ago")
 }
 
-// TestErrorInTheHead: the head of a job has the error of its last attempt, in one line, until it has completed.
+// TestErrorInTheHead: the head of a job's page shows the error of its last attempt, in one line, until the job has completed.
 func TestErrorInTheHead(t *testing.T) {
 	s := memory.New()
 	h := dash.New(dash.Config{Store: s})

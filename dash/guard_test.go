@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// writes are all ways to change something in a store.
+// writes are all requests that change something in a store.
 var writes = [][]string{
 	{"/jobs/action", "action", "cancel", "all", "1"},
 	{"/queues", "action", "pause", "queue", "default"},
@@ -31,13 +31,13 @@ func TestOtherSites(t *testing.T) {
 			has(t, send(t, h, write[0], site, write[1:]...), http.StatusForbidden, "comes from a page of another site")
 		}
 	}
-	// A browser that does not tell the site tells the origin.
+	// A browser that does not send Sec-Fetch-Site sends Origin.
 	r := httptest.NewRequest("POST", "/jobs/action?action=cancel&all=1", nil)
 	r.Header.Set("Origin", "https://evil.example")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	has(t, w, http.StatusForbidden, "comes from a page of another site")
-	// Nothing changes something by a GET.
+	// A GET request changes nothing.
 	for _, write := range writes {
 		get(t, h, write[0]+"?action="+write[2]+"&all=1&id="+id.String()+"&queue=default&worker=w&cron=nightly")
 	}

@@ -28,7 +28,7 @@ func unzipped(t *testing.T, text string) string {
 	return string(plain)
 }
 
-// TestGzip: what a browser takes compressed is what it would get otherwise.
+// TestGzip: a browser receives the same content compressed and uncompressed.
 func TestGzip(t *testing.T) {
 	s := memory.New()
 	id := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()
@@ -60,7 +60,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// TestGzipStream: a compressed stream has the events of one that is not, each as soon as it is sent, and a proper end.
+// TestGzipStream: a compressed stream has the same events as an uncompressed one, each as soon as it is sent, and a proper end.
 func TestGzipStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -82,7 +82,7 @@ func TestGzipStream(t *testing.T) {
 		if len(packed.events())*3 > len(plain.events()) {
 			t.Errorf("%d bytes of %d", len(packed.events()), len(plain.events()))
 		}
-		testenv.LongTest(t) // pages are drawn for ten minutes
+		testenv.LongTest(t) // pages are rendered for ten minutes
 		<-packed.ended
 		<-plain.ended
 		if got := unzipped(t, packed.events()); got != plain.events() {
@@ -91,7 +91,7 @@ func TestGzipStream(t *testing.T) {
 	})
 }
 
-// TestDigitsCostLittle: when nothing but digits change, a page costs at most 3 KB a second, however many queues it shows.
+// TestDigitsCostLittle: when only digits change, a page costs at most 3 KB a second, however many queues it shows.
 func TestDigitsCostLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// Bounds of a request.
+// Limits of a request.
 const (
 	mostPage = 5 * time.Second  // to load a page about jobs
 	mostTime = 15 * time.Second // to find records, or to do a part of an action
@@ -34,17 +34,17 @@ type handler struct {
 	histograms cached[storage.Histogram]
 	services   cached[[]string]
 	ofJobs     cached[jobLogFound]
-	errors     cached[string] // the newest of a kind
+	errors     cached[string] // the newest error of a kind
 	failed     cached[*failures]
-	pasts      cached[*past] // by the name of their reach and the address of their subject
+	pasts      cached[*past] // by the name of their reach and the URL of their subject
 	waiting    cached[*waitingKeys]
 	ticked     cached[[]row]          // jobs of crons
 	limitUses  cached[job.LimitUse]   // of queues and their keys
 	overrides  cached[[]job.Override] // the first of each queue
 }
 
-// New returns a handler that shows the dashboard, to be mounted at c.Prefix and all paths below it. It serves many requests at
-// once, and need not be closed.
+// New returns a handler that shows the dashboard, to be mounted at c.Prefix and all paths below it. It serves requests concurrently, and need not be
+// closed.
 func New(c Config) http.Handler {
 	c.fill()
 	h := &handler{Config: c, masker: mask.New(c.Mask), pasts: cached[*past]{least: pastFresh}}
@@ -93,7 +93,7 @@ func (h *handler) serveJobs() {
 	h.write("/crons", h.cronAction)
 }
 
-// A refusal is an error that the reader is told as it is.
+// A refusal is an error whose text is shown to the reader unchanged.
 type refusal struct {
 	status int
 	reason string
@@ -120,7 +120,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve answers a request whose path has no prefix any more.
+// serve answers a request whose path does not have the prefix any more.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case len(r.URL.RawQuery) > mostURL:
@@ -133,8 +133,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// write serves an action: it needs the right to change something, is written to the audit log as done says, and leads back to the page it
-// came from.
+// write serves an action: it refuses read-only requests, writes done to the audit log, and redirects back to the page of the form.
 func (h *handler) write(path string, do func(ctx context.Context, r *http.Request, done *job.AuditEntry) (back string, err error)) {
 	h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		if h.ReadOnly(r) {
@@ -142,7 +141,7 @@ func (h *handler) write(path string, do func(ctx context.Context, r *http.Reques
 			return
 		}
 		control := http.NewResponseController(w)
-		_ = control.SetReadDeadline(time.Now().Add(mostTime)) // where the server can
+		_ = control.SetReadDeadline(time.Now().Add(mostTime)) // if the server supports it
 		if err := r.ParseForm(); err != nil {
 			h.fail(w, r, formError(err))
 			return

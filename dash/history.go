@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	hour  = 60              // minutes that are drawn
-	again = 2 * time.Minute // rows that are this old may still grow
+	hour  = 60              // minutes that charts show
+	again = 2 * time.Minute // rows of this age may still change
 )
 
-// A minute is what all workers did in one, or in another step of a past.
+// A minute is the work of all workers in one minute, or in another step of a past.
 type minute struct {
 	all    work
 	queues map[string]*work
@@ -20,10 +20,10 @@ type minute struct {
 	levels map[string]level
 }
 
-// A level is how many jobs of a queue were queued and running, the most that a worker saw.
+// A level is the number of queued and running jobs of a queue, the highest that a worker has observed.
 type level struct{ queued, running int64 }
 
-// level adds up the queues. Nobody may have looked.
+// level adds up the queues. seen is false if no worker has observed any.
 func (m *minute) level() (sum level, seen bool) {
 	for _, l := range m.levels {
 		sum.queued, sum.running = sum.queued+l.queued, sum.running+l.running
@@ -31,7 +31,7 @@ func (m *minute) level() (sum level, seen bool) {
 	return sum, len(m.levels) > 0
 }
 
-// addUp makes all the sum of the queues, when all rows have been added.
+// addUp sets all to the sum of the queues, after all rows have been added.
 func (m *minute) addUp() {
 	m.all = work{}
 	for _, w := range m.queues {
@@ -50,7 +50,7 @@ func (m *minute) saw(s *job.Stat) {
 	m.levels[s.Queue] = level{max(was.queued, s.Queued), max(was.running, s.Running)}
 }
 
-// Work is what was done with jobs.
+// A work is the number of attempts by result, and how long they took.
 type work struct {
 	Completed, Failed, Discarded int64 // attempts; Discarded is part of Failed
 	Wait, Run                    job.Histogram
@@ -72,21 +72,21 @@ func (w *work) merge(other *work) {
 	w.Run.Merge(other.Run)
 }
 
-// A past is what was done lately, in steps of equal length. Nobody changes it.
+// A past is the work of the recent past, in steps of equal length. It is immutable.
 type past struct {
 	reach
-	end     time.Time // when the step began that is not over
+	end     time.Time // start of the current step
 	minutes map[time.Time]*minute
 }
 
-// A historian reads the stats of the last hour, once, and from then on those of the minutes that may have changed.
+// A historian reads the statistics of the last hour once, and after that only the minutes that may have changed.
 type historian struct {
 	store   job.Store
 	minutes map[time.Time]*minute
-	newest  time.Time // of the minutes, by the store's clock
+	newest  time.Time // newest of the minutes, by the store's clock
 }
 
-// read is called by one at a time.
+// read must not be called concurrently.
 func (h *historian) read(ctx context.Context) (*past, error) {
 	end := time.Now().UTC().Truncate(time.Minute)
 	oldest := end.Add(-hour * time.Minute)
@@ -118,13 +118,13 @@ func (h *historian) read(ctx context.Context) (*past, error) {
 		}
 	}
 	h.minutes = next
-	if h.newest.After(end) { // the store's clock is ahead
+	if h.newest.After(end) { // the store's clock may be ahead
 		end = h.newest
 	}
 	return &past{reach: reaches[0], end: end, minutes: next}, nil
 }
 
-// addTo adds a row to the step that began at a time, but for what addUp does.
+// addTo adds a row to the step that started at a time. The caller calls addUp afterwards.
 func addTo(steps map[time.Time]*minute, at time.Time, s *job.Stat) {
 	m := steps[at]
 	if m == nil {
@@ -138,7 +138,7 @@ func addTo(steps map[time.Time]*minute, at time.Time, s *job.Stat) {
 	m.saw(s)
 }
 
-// of returns the work of a name, made when it is new.
+// of returns the work with a name, and creates it if needed.
 func of(works map[string]*work, name string) *work {
 	w := works[name]
 	if w == nil {
@@ -148,7 +148,7 @@ func of(works map[string]*work, name string) *work {
 	return w
 }
 
-// at returns what was done in the step i, of which the last is not over.
+// at returns the work of step i; the last step is the current one.
 func (p *past) at(i int) (time.Time, *minute) {
 	at := p.end.Add(time.Duration(i-p.n+1) * p.step)
 	if m := p.minutes[at]; m != nil {
@@ -157,10 +157,10 @@ func (p *past) at(i int) (time.Time, *minute) {
 	return at, &minute{}
 }
 
-// A subject is what is looked at: a queue, a kind, or with neither everything.
+// A subject is what a page is about: a queue, a kind, or, if both are empty, everything.
 type subject struct{ queue, kind string }
 
-// work returns what was done of the subject in a minute, which may be nil.
+// work returns the work of the subject in a minute, which may be nil.
 func (s subject) work(m *minute) *work {
 	switch {
 	case s.queue != "":
@@ -171,19 +171,19 @@ func (s subject) work(m *minute) *work {
 	return &m.all
 }
 
-// level returns how many jobs of the subject there were, if a worker has looked. Nobody counts those of a kind.
+// level returns the number of jobs of the subject, if a worker has observed it. It is not known for kinds.
 func (s subject) level(m *minute) (l level, seen bool) {
 	switch {
 	case s.queue != "":
 		l, seen = m.levels[s.queue]
-		return l, seen || len(m.levels) > 0 || m.queues[s.queue] != nil // then no worker found any
+		return l, seen || len(m.levels) > 0 || m.queues[s.queue] != nil // then no worker has found any
 	case s.kind != "":
 		return level{}, false
 	}
 	return m.level()
 }
 
-// sum adds up the steps from one to another.
+// sum adds up the steps [from, to).
 func (p *past) sum(from, to int, s subject) work {
 	var total work
 	for i := from; i < to; i++ {
@@ -195,7 +195,7 @@ func (p *past) sum(from, to int, s subject) work {
 	return total
 }
 
-// attempts is sum without how long they took.
+// attempts is sum without durations.
 func (p *past) attempts(from, to int, s subject) (total work) {
 	for i := from; i < to; i++ {
 		_, m := p.at(i)
@@ -206,5 +206,5 @@ func (p *past) attempts(from, to int, s subject) (total work) {
 	return total
 }
 
-// recent is what was done in the last five minutes that are over.
+// recent returns the work of the last five complete minutes.
 func (p *past) recent(s subject) work { return p.sum(hour-6, hour-1, s) }

@@ -10,24 +10,24 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/shutdown"
 )
 
-// Bounds of live pages.
+// Limits of live pages.
 const (
-	period      = time.Second      // from one drawing of a page to the next
-	mostReaders = 5000             // streams at once, further ones are refused; by TLS or HTTP/2 so many take 200 MB
-	mostPages   = 1000             // different ones that streams show, each of which is kept as it was drawn
-	mostDraws   = 32               // pages that are drawn at once
-	mostLive    = 10 * time.Minute // then the browser asks again, and who asks is checked again
+	period      = time.Second      // time between two renderings of a page
+	mostReaders = 5000             // concurrent streams, further ones are refused; with TLS or HTTP/2 these need 200 MB
+	mostPages   = 1000             // different pages with streams, each of which is kept as it was rendered
+	mostDraws   = 32               // pages that are rendered concurrently
+	mostLive    = 10 * time.Minute // then the browser reconnects, and its access is checked again
 	mostWrite   = 10 * time.Second // that a browser may take to receive an update
-	beat        = 15 * time.Second // something is sent at least so often, so that a dead connection is noticed
+	beat        = 15 * time.Second // maximum time between two events, so that a dead connection is noticed
 )
 
-// A hub keeps pages up to date while somebody looks at them. Those who look at the same page share its state.
+// A hub keeps live pages up to date while browsers show them. All readers of the same page share its state.
 //
-// A page is drawn by its timer, and has no goroutine between two drawings. A reader that is slow to receive holds up nobody, and is sent what
-// is newest when it is ready: nothing is queued for it.
+// A page is rendered by its timer, and has no goroutine between two renderings. A slow reader delays nobody, and is sent the newest state when it is
+// ready: nothing is queued for it.
 type hub struct {
 	draw  func(context.Context, *view) (map[string]string, error)
-	draws chan struct{} // holds a value for each page that is being drawn
+	draws chan struct{} // holds a value for each page that is being rendered
 
 	servers shutdown.Servers
 
@@ -40,7 +40,7 @@ func newHub(draw func(context.Context, *view) (map[string]string, error)) *hub {
 	return &hub{draw: draw, draws: make(chan struct{}, mostDraws), pages: map[string]*pageState{}}
 }
 
-// enter returns the state of a page for one more reader, or nil when there are too many.
+// enter returns the state of a page for one more reader, or nil if there are too many.
 func (h *hub) enter(key string, v *view) *pageState {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +67,7 @@ func (h *hub) leave(key string, p *pageState) {
 	}
 }
 
-// serve sends a reader the parts of a page as they change, until it goes away or the server shuts down. HEAD asks for the head alone, which ends.
+// serve sends a reader the parts of a page as they change, until it disconnects or the server shuts down. A HEAD request gets only the header.
 func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 	if r.Method == http.MethodHead {
 		newStream(w, r)
@@ -80,7 +80,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 	p := h.enter(key, v)
 	if p == nil {
 		w.Header().Set("Retry-After", "30")
-		w.Header().Set("Connection", "close") // one that is idle would cost as much as a stream
+		w.Header().Set("Connection", "close") // an idle connection would cost as much as a stream
 		http.Error(w, "too many live pages are open", http.StatusServiceUnavailable)
 		return
 	}
@@ -102,7 +102,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 	p.follow(ctx, out, make(waiter, 1))
 }
 
-// A waiter waits in the goroutine of its request, and is woken by a value.
+// A waiter is the follower for a request that was not detached: it waits in the goroutine of the request.
 type waiter chan struct{}
 
 func (w waiter) Wake() {

@@ -21,14 +21,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// A reader is a browser that looks at a live page.
+// A reader is a browser that shows a live page.
 type reader struct {
 	header http.Header
 	status int
 
 	mu    sync.Mutex
 	got   strings.Builder
-	wait  time.Duration // that each write takes
+	wait  time.Duration // duration of each write
 	fails bool
 	ended chan struct{}
 	leave context.CancelFunc
@@ -72,7 +72,7 @@ func (r *reader) page(t *testing.T) map[string]string {
 	return page
 }
 
-// open lets a reader look at a page until it leaves, or the test ends.
+// open opens a live page until the reader leaves, or the test ends.
 func open(t *testing.T, h http.Handler, path string, wait time.Duration, header ...string) *reader {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -104,7 +104,7 @@ func read(t *testing.T, h http.Handler, path string) (event string) {
 	return w.Body.String()
 }
 
-// A glance leaves after the first event.
+// A glance disconnects after the first event.
 type glance struct {
 	*httptest.ResponseRecorder
 	leave context.CancelFunc
@@ -115,7 +115,7 @@ func (g *glance) Write(b []byte) (int, error) {
 	return g.ResponseRecorder.Write(b)
 }
 
-// A counted store counts what is read.
+// A counted store counts reads.
 type counted struct {
 	job.Store
 	lists, counts, queues atomic.Int64
@@ -147,7 +147,7 @@ func TestManyReadersCostOne(t *testing.T) {
 		for i := range 50 {
 			open(t, h, "/jobs?kind=mail", 0)
 			if i%10 == 0 {
-				time.Sleep(77 * time.Millisecond) // they come when they like
+				time.Sleep(77 * time.Millisecond) // they arrive at different times
 			}
 		}
 		synctest.Wait()
@@ -157,12 +157,12 @@ func TestManyReadersCostOne(t *testing.T) {
 			t.Errorf("50 readers had %d lists read in a minute, want about 60", got)
 		}
 		if got := s.counts.Load() - counts; got > 60 {
-			t.Errorf("50 readers had the counts read %d times in a minute", got)
+			t.Errorf("the counts were read %d times in a minute for 50 readers", got)
 		}
 	})
 }
 
-// What several pages show is read once for all of them.
+// TestPagesShareReads: data that several pages show is read once for all of them.
 func TestPagesShareReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &counted{Store: memory.New()}
@@ -185,19 +185,19 @@ func TestNobodyLooks(t *testing.T) {
 		h := dash.New(dash.Config{Store: s})
 		time.Sleep(time.Hour)
 		if n := s.lists.Load() + s.counts.Load() + s.queues.Load(); n != 0 {
-			t.Errorf("%d reads before anybody looked", n)
+			t.Errorf("%d reads before a page was open", n)
 		}
 		readers := []*reader{open(t, h, "/jobs", 0), open(t, h, "/jobs", 0)}
 		time.Sleep(10 * time.Second)
 		for _, r := range readers {
 			r.leave()
-			<-r.ended // nothing is left of it: synctest would find a goroutine
+			<-r.ended // nothing of it is left: synctest would report a goroutine
 		}
-		synctest.Wait() // until the page is drawn, if that had begun
+		synctest.Wait() // until the page is rendered, if that had started
 		n := s.lists.Load()
 		time.Sleep(time.Hour)
 		if got := s.lists.Load(); n == 0 || got != n {
-			t.Errorf("%d reads while somebody looked, %d after that", n, got-n)
+			t.Errorf("%d reads while a page was open, %d after that", n, got-n)
 		}
 	})
 }
@@ -219,10 +219,10 @@ func TestOnlyChangesAreSent(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		if got := r.events()[len(first):]; got != ":\n\n" {
-			t.Errorf("a sign of life is %q", got)
+			t.Errorf("the keep-alive event is %q", got)
 		}
 		first = r.events()
-		if err := s.Pause(t.Context(), job.DefaultQueue, true); err != nil { // which this page does not show
+		if err := s.Pause(t.Context(), job.DefaultQueue, true); err != nil { // this page does not show it
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
@@ -231,20 +231,20 @@ func TestOnlyChangesAreSent(t *testing.T) {
 		}
 		enqueue(t, s, "page", `{}`, 1)
 		time.Sleep(2 * time.Second)
-		// List and counts are read apart, so that they may come one after the other.
+		// The list and the counts are read separately, so that they may arrive one after the other.
 		if got := r.events()[len(first):]; strings.Count(got, `"rows":`) != 1 || strings.Count(got, `"tabs":`) != 1 {
-			t.Errorf("a new job is told by %q", got)
+			t.Errorf("the update for a new job is %q", got)
 		}
 	})
 }
 
-// A reader that is slow holds up nobody, and skips what is old when it is ready.
+// TestSlowReader: a slow reader delays nobody, and skips old updates when it is ready.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
 		h := dash.New(dash.Config{Store: s})
 		slow, quick := open(t, h, "/jobs", 7*time.Second), open(t, h, "/jobs", 0)
-		time.Sleep(300 * time.Millisecond) // what follows is between two looks
+		time.Sleep(300 * time.Millisecond) // the rest happens between two renderings
 		for range 60 {
 			time.Sleep(time.Second)
 			enqueue(t, s, "mail", `{}`, 1)
@@ -257,12 +257,12 @@ func TestSlowReader(t *testing.T) {
 			t.Errorf("the slow reader got %d updates, want about 10", got)
 		}
 		if !maps.Equal(slow.page(t), quick.page(t)) {
-			t.Error("in the end they do not see the same")
+			t.Error("in the end the readers have different pages")
 		}
 	})
 }
 
-// TestSlowReaderMissesNothing: what changed in updates that it skipped comes with a later one.
+// TestSlowReaderMissesNothing: changes in updates that it skipped arrive with a later one.
 func TestSlowReaderMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -296,19 +296,19 @@ func TestStreamEnds(t *testing.T) {
 		select {
 		case <-gone.ended:
 		default:
-			t.Error("a connection that is gone is written to")
+			t.Error("a closed connection is written to")
 		}
 		long := open(t, h, "/jobs", 0)
 		time.Sleep(11 * time.Minute)
 		select {
 		case <-long.ended:
 		default:
-			t.Error("a stream is open for more than ten minutes: nobody asks again who reads it")
+			t.Error("a stream is open for more than ten minutes, so access is not checked again")
 		}
 	})
 }
 
-// The limits that a server sets for requests and answers do not end a live page.
+// TestServerTimeouts: the timeouts that a server sets for requests and responses do not end a live page.
 func TestServerTimeouts(t *testing.T) {
 	t.Parallel()
 	s := memory.New()
@@ -331,7 +331,7 @@ func TestServerTimeouts(t *testing.T) {
 	seen := 0
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "event: parts") {
-			if seen++; seen == 2 { // a second after the one before
+			if seen++; seen == 2 { // a second after the previous one
 				return
 			}
 			enqueue(t, s, "mail", `{}`, 1)
@@ -353,12 +353,12 @@ func TestTooManyReaders(t *testing.T) {
 			t.Errorf("status %d, want 503", one.status)
 		}
 		if got := one.header.Get("Connection"); got != "close" {
-			t.Errorf("a connection that gets no stream is kept: %q", got)
+			t.Errorf("a connection without a stream is kept: %q", got)
 		}
 	})
 }
 
-// Of different pages there may be fewer; those that are shown take more readers.
+// TestTooManyPages: the limit of different pages is lower; pages that are already open accept more readers.
 func TestTooManyPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := dash.New(dash.Config{Store: memory.New()})
@@ -397,7 +397,7 @@ func TestTroubleIsTold(t *testing.T) {
 	})
 }
 
-// TestHeadOfLivePage: a request for the head of a stream ends, and takes the place of no reader.
+// TestHeadOfLivePage: a HEAD request for a stream ends, and does not count as a reader.
 func TestHeadOfLivePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := dash.New(dash.Config{Store: memory.New()})
@@ -413,7 +413,8 @@ func TestHeadOfLivePage(t *testing.T) {
 	})
 }
 
-// TestWhatIsGoneIsTold: a live page of something that is deleted says so, as the page itself does, also to those who may only look: the store is well.
+// TestWhatIsGoneIsTold: a live page of something that is deleted shows that, with the same text as the page itself, to viewers as well: it is not an
+// error of the store.
 func TestWhatIsGoneIsTold(t *testing.T) {
 	for _, readOnly := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -12,20 +12,20 @@ import (
 
 const (
 	mostKeyed = 500                    // jobs of a queue whose limit keys are counted
-	mostKeys  = 10                     // that are shown
-	keysTime  = 500 * time.Millisecond // for which jobs are read
+	mostKeys  = 10                     // keys that are shown
+	keysTime  = 500 * time.Millisecond // time limit for reading jobs
 )
 
-// waitingKeys are the limit keys of a queue that have most jobs waiting.
+// waitingKeys are the limit keys of a queue with the most waiting jobs.
 type waitingKeys struct {
 	Rows []keyRow
 	Left int  // keys that are not shown
-	Read int  // queued jobs
-	Part bool // there are more of them
-	Late bool // there was no time for them
+	Read int  // queued jobs that were read
+	Part bool // there are more queued jobs
+	Late bool // there was no time to read them
 
-	newest    *job.Job     // that is due, among the first mostNewest; nil for none
-	newestUse job.LimitUse // of its limits, and those of the queue without one
+	newest    *job.Job     // newest due job among the first mostNewest; nil for none
+	newestUse job.LimitUse // of its limits, or those of the queue if newest is nil
 }
 
 // A keyRow is a limit key of a queue.
@@ -33,12 +33,12 @@ type keyRow struct {
 	Key     string
 	Queued  int
 	Running int
-	Oldest  job.ID // of the queued ones that were read
-	Why     string // that one does not run
+	Oldest  job.ID // oldest of the queued jobs that were read
+	Why     string // why that one does not run
 }
 
-// keysOf returns the keys of a queue. They are counted among its newest jobs, since no store knows how many jobs a key has.
-// Where nothing limits single keys, they are counted if one of the few newest jobs has a key.
+// keysOf returns the keys of a queue. They are counted among its newest jobs, since no store knows the number of jobs of each key. If no limits apply
+// to single keys, they are counted only if one of the few newest jobs has a key.
 func (h *handler) keysOf(ctx context.Context, queue string, use job.LimitUse) (*waitingKeys, error) {
 	return h.waiting.get(queue, func() (*waitingKeys, error) {
 		if use.EachKey == (job.KeyLimits{}) && use.Overrides == 0 {
@@ -56,7 +56,7 @@ func (h *handler) findKeys(ctx context.Context, queue string, use job.LimitUse, 
 	rows, oldest := map[string]*keyRow{}, map[string]*job.Job{}
 	limited, cancel := context.WithTimeoutCause(ctx, keysTime, errLate)
 	defer cancel()
-	// A store may sort all that is queued for each list: so this is one, for what the page says of its newest jobs as well.
+	// A store may sort all queued jobs for each List, so there is a single one, which also serves for what the page shows of the newest jobs.
 	jobs, err := h.Store.List(limited, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: most + 1})
 	switch {
 	case err != nil && errors.Is(context.Cause(limited), errLate):
@@ -90,7 +90,7 @@ func (h *handler) findKeys(ctx context.Context, queue string, use job.LimitUse, 
 	return found, h.explainKeys(ctx, queue, found, oldest)
 }
 
-// explainKeys fills in how many jobs of each key run, and why its oldest one does not, and how far the limits of the newest job are used.
+// explainKeys fills in how many jobs of each key run, why its oldest job does not, and the limit use of the newest job.
 func (h *handler) explainKeys(ctx context.Context, queue string, found *waitingKeys, oldest map[string]*job.Job) error {
 	var keys []string
 	for i := range found.Rows {

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestKeysThatWait: the page of a queue has the limit keys with most queued jobs, how many of each run, and why no more do.
+// TestKeysThatWait: the page of a queue shows the limit keys with the most queued jobs, how many of each run, and why no more do.
 func TestKeysThatWait(t *testing.T) {
 	s := memory.New()
 	if err := s.SetLimits(t.Context(), "mail", job.Limits{EachKey: job.KeyLimits{Running: 1}}); err != nil {
@@ -38,12 +38,12 @@ func TestKeysThatWait(t *testing.T) {
 	}
 	enqueue(t, s, "other", `{}`, 1)
 	enqueue(t, s, "mail.send", `{}`, 2100, job.Queue("bulk"), job.LimitKey("many"))
-	h = dash.New(dash.Config{Store: s}) // which has counted nothing yet
+	h = dash.New(dash.Config{Store: s}) // it has not cached anything yet
 	has(t, get(t, h, "/queue?name=bulk"), http.StatusOK, "counted among the newest 500", "500+")
 	has(t, get(t, h, "/queue?name=default"), http.StatusOK, "No queued job has a limit key.")
 }
 
-// A listing store notes how many jobs each list of it may have.
+// A listing store records the limit of each List.
 type listing struct {
 	job.Store
 	limits []int
@@ -54,7 +54,7 @@ func (s *listing) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	return s.Store.List(ctx, f)
 }
 
-// TestKeysAreReadWhereTheyMatter: hundreds of jobs are read only of a queue that has limits for single keys, or jobs with keys among its newest.
+// TestKeysAreReadWhereTheyMatter: hundreds of jobs are read only if the queue has limits for single keys, or one of its newest jobs has a key.
 func TestKeysAreReadWhereTheyMatter(t *testing.T) {
 	s := &listing{Store: memory.New()}
 	if err := s.SetLimits(t.Context(), "limited", job.Limits{EachKey: job.KeyLimits{Running: 1}}); err != nil {
@@ -82,7 +82,7 @@ func TestKeysAreReadWhereTheyMatter(t *testing.T) {
 	}
 }
 
-// TestKeyThatIsHeld: the page of the queue, and that of the job, say which discarded job holds the limit key.
+// TestKeyThatIsHeld: the page of the queue, and that of the job, show which discarded job holds the limit key.
 func TestKeyThatIsHeld(t *testing.T) {
 	s := memory.New()
 	if err := s.SetLimits(t.Context(), "mail", job.Limits{EachKey: job.KeyLimits{InOrder: true, HoldOnDiscard: true}}); err != nil {
@@ -98,7 +98,7 @@ func TestKeyThatIsHeld(t *testing.T) {
 	has(t, get(t, h, "/jobs/"+next.ID.String()), http.StatusOK, why)
 }
 
-// TestIdleQueues: a queue without unfinished jobs is listed where there are workers or finished jobs of it, and can be paused.
+// TestIdleQueues: a queue without unfinished jobs is listed if it has workers or finished jobs, and can be paused.
 func TestIdleQueues(t *testing.T) {
 	s := memory.New()
 	enqueue(t, s, "mail", `{}`, 1, job.Queue("done"))
@@ -116,7 +116,7 @@ func TestIdleQueues(t *testing.T) {
 	has(t, post(t, h, "/queues", "action", "pause", "queue", "redy"), http.StatusNotFound, "There is no queue")
 }
 
-// TestNoEmptyFields: the address of a search has only what it searches for, whatever the form sent.
+// TestNoEmptyFields: the URL of a search has only the fields that are set, whatever the form sent.
 func TestNoEmptyFields(t *testing.T) {
 	h := dash.New(dash.Config{Store: memory.New(), Prefix: "/admin"})
 	w := get(t, h, "/admin/jobs?kind=&queue=mail&args=&state=queued&state=running&worker=")
@@ -129,7 +129,7 @@ func TestNoEmptyFields(t *testing.T) {
 	has(t, get(t, h, "/admin/jobs?queue=mail"), http.StatusOK)
 }
 
-// A countingStore counts what is asked about jobs, queues, workers and limits.
+// A countingStore counts reads of jobs, queues, workers and limits.
 type countingStore struct {
 	job.Store
 	queues, workers, limits, lists int
@@ -155,8 +155,8 @@ func (s *countingStore) Limits(ctx context.Context, queue string, keys ...string
 	return s.Store.Limits(ctx, queue, keys...)
 }
 
-// TestKeysReadOnce: the page of a queue asks once about queues and workers, once about the limits of the queue, and once about those of all keys, however many it explains, and
-// reads no job twice.
+// TestKeysReadOnce: the page of a queue reads queues and workers once, the limits of the queue once, and those of all keys once, however many it
+// explains. It reads no job twice.
 func TestKeysReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &countingStore{Store: memory.New()}

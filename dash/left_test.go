@@ -17,10 +17,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// The memory of live pages is free again when their readers have left, and others take no more than they did.
+// TestReadersLeaveNothing: the memory of live pages is freed when their readers have left, and new readers need no more than the previous ones.
 func TestReadersLeaveNothing(t *testing.T) {
 	if testenv.UnderRace {
-		t.Skip("pools forget at random")
+		t.Skip("pools drop values at random")
 	}
 	t.Run("detached", func(t *testing.T) { readersLeaveNothing(t, true) })
 	t.Run("not detached", func(t *testing.T) { readersLeaveNothing(t, false) })
@@ -38,7 +38,7 @@ func readersLeaveNothing(t *testing.T, detached bool) {
 	server := httptest.NewServer(h)
 	defer server.Close()
 	inUse := func() (bytes int64) {
-		for range 3 { // a pool is empty after two
+		for range 3 { // a pool is empty after two collections
 			runtime.GC()
 		}
 		var m runtime.MemStats
@@ -66,26 +66,26 @@ func readersLeaveNothing(t *testing.T, detached bool) {
 		testenv.Await(t, func() bool { return runtime.NumGoroutine() <= goroutines+2 })
 	}
 	const n = 150
-	round(10) // what is made once
+	round(10) // creates what is created only once
 	before := inUse()
 	round(n)
 	first := inUse()
 	round(n)
 	second := inUse()
-	// The runtime keeps a descriptor of each goroutine that there were at once, of half a kilobyte, and two run for a connection.
+	// For each goroutine of the peak the runtime keeps a descriptor of half a kilobyte, and a connection has two goroutines.
 	if took := first - before; took > n*2500 {
-		t.Errorf("%d readers have left, and %d bytes of each stay", n, took/n)
+		t.Errorf("%d readers have left, and %d bytes of each are still in use", n, took/n)
 	}
 	if took := second - first; took > n*400 {
-		t.Errorf("the next %d readers have left, and %d bytes more of each stay", n, took/n)
+		t.Errorf("the next %d readers have left, and %d bytes more of each are still in use", n, took/n)
 	}
 }
 
-// TestDetachedReaderIsCheap: a reader whose answer was detached takes less than 8 kB while it waits, both ends of its connection included.
+// TestDetachedReaderIsCheap: a reader whose answer was detached needs less than 8 kB while it waits, including both ends of its connection.
 func TestDetachedReaderIsCheap(t *testing.T) {
 	testenv.LongTest(t)
 	if testenv.UnderRace {
-		t.Skip("the race detector takes more")
+		t.Skip("the race detector needs more memory")
 	}
 	s := memory.New()
 	var all sync.WaitGroup
@@ -95,7 +95,7 @@ func TestDetachedReaderIsCheap(t *testing.T) {
 	server := httptest.NewServer(detach.Wrap(ctx, all.Go, dash.New(dash.Config{Store: s})))
 	defer server.Close()
 	inUse := func() int64 {
-		for range 5 { // a stack that was needed once is halved each time
+		for range 5 { // each collection halves unused stacks
 			runtime.GC()
 		}
 		var m runtime.MemStats
@@ -119,10 +119,10 @@ func TestDetachedReaderIsCheap(t *testing.T) {
 		}
 		if i%250 == 0 {
 			enqueue(t, s, "mail", `{}`, 1)
-			time.Sleep(1500 * time.Millisecond) // all are sent that
+			time.Sleep(1500 * time.Millisecond) // every reader has received the update
 		}
 	}
 	if took := (inUse() - before) / n; took > 8<<10 {
-		t.Errorf("a reader takes %d bytes", took)
+		t.Errorf("a reader needs %d bytes", took)
 	}
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostSearch is for how long a page looks for what it shows.
+// mostSearch is how long a page searches for what it shows.
 const mostSearch = 3 * time.Second
 
-// mostOffered is how many kinds, and how many queues, the fields of a search offer.
+// mostOffered is how many kinds, and how many queues, the fields of a search offer for selection.
 const mostOffered = 500
 
-// A listing is the page with jobs.
+// A listing is the page with the list of jobs.
 type listing struct {
 	*search
 	Rows    []row
 	Total   int64 // how many match
-	Known   bool  // Total does
+	Known   bool  // Total is known
 	Scan    searchProgress
 	Wrong   string
 	Tabs    []stateLink
 	Columns []column
-	Kinds   []string // that there are, as far as they are offered
+	Kinds   []string // that the search offers
 	Queues  []string
 	Older   string // the address of the next page, if there is one
 	Newest  string
@@ -43,7 +43,7 @@ type row struct {
 	Error string
 }
 
-// When is the time that says most about the job: when it is due, began or ended.
+// When returns the most relevant time of a job: when it is due, started or finished.
 func (r row) When() time.Time {
 	switch {
 	case !r.Finished.IsZero():
@@ -54,7 +54,7 @@ func (r row) When() time.Time {
 	return r.RunAt
 }
 
-// Took is how long the last attempt took, of a finished job.
+// Took returns how long the last attempt of a finished job took.
 func (r row) Took() time.Duration {
 	if r.Finished.IsZero() || r.Started.IsZero() {
 		return 0
@@ -62,16 +62,16 @@ func (r row) Took() time.Duration {
 	return r.Finished.Sub(r.Started)
 }
 
-// A stateLink narrows the search to a state, or widens it again.
+// A stateLink restricts the search to a state, or removes that restriction.
 type stateLink struct {
-	Name job.State // "" for all
+	Name job.State // "" for all states
 	On   bool
 	URL  string
 	N    int64
 	Many bool // N is known
 }
 
-// A column is the head of one of the list.
+// A column is a column head of the list.
 type column struct {
 	Name, Title string
 	URL         string // that sorts by it
@@ -113,7 +113,7 @@ func (h *handler) jobs(ctx context.Context, v *view) (*page, error) {
 	return p, nil
 }
 
-// findListed returns the jobs of a list, of which one more tells that there are older ones, and reads the counts meanwhile.
+// findListed returns the jobs of a list, with one more if there are older ones, and reads the counts concurrently.
 func (h *handler) findListed(ctx context.Context, l *listing, live bool) (found []*job.Job, err error) {
 	f := l.filter
 	f.Limit = pageSize + 1
@@ -133,7 +133,7 @@ func (h *handler) findListed(ctx context.Context, l *listing, live bool) (found 
 
 var errLate = errors.New("the search took too long")
 
-// find returns the jobs that match, or those of them that were found before errLate.
+// find returns the matching jobs, or together with errLate those that were found in time.
 func (h *handler) find(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, mostSearch, errLate)
 	defer cancel()
@@ -150,8 +150,7 @@ func (h *handler) find(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	return found, nil
 }
 
-// list yields the jobs that match, and in whose errors, as they are shown, the filter's part of an error is: by what is
-// masked nobody finds a job.
+// list yields the matching jobs. The part of an error in the filter must occur in an error as it is shown: jobs cannot be found by masked values.
 func (h *handler) list(ctx context.Context, f job.Filter) meanwhile.Stream[*job.Job] {
 	if f.Error == "" {
 		return job.List(ctx, h.Store, f)
@@ -172,7 +171,7 @@ func (h *handler) list(ctx context.Context, f job.Filter) meanwhile.Stream[*job.
 	}
 }
 
-// fill sets what surrounds the rows.
+// fill sets everything but the rows.
 func (l *listing) fill(v *view, counts []job.Count) {
 	l.Total, l.Known = l.known(counts)
 	if l.Before != "" {
@@ -211,14 +210,14 @@ func (l *listing) fill(v *view, counts []job.Count) {
 		case "-" + c.Name:
 			c.Order, next = "descending", ""
 		}
-		other := *l.search // the same page
+		other := *l.search // of the same page
 		other.Sort = next
 		c.URL = v.URL(other.link())
 		l.Columns = append(l.Columns, c)
 	}
 }
 
-// inState returns how many jobs would match with other states.
+// inState returns how many jobs would match with these states instead.
 func (l *listing) inState(counts []job.Count, states ...job.State) (int64, bool) {
 	other := *l.search
 	other.filter.States = states
@@ -258,7 +257,7 @@ func sortRows(rows []row, by string) {
 	})
 }
 
-// raw is a job as JSON.
+// raw loads the JSON of a job.
 func (h *handler) raw(ctx context.Context, v *view) (*page, error) {
 	j, err := h.findJob(ctx, v.path["id"])
 	if err != nil {
@@ -276,7 +275,7 @@ func (h *handler) findJob(ctx context.Context, text string) (*job.Job, error) {
 	return job.Find(ctx, h.Store, id)
 }
 
-// jobsURL is the address of a search for jobs by one field.
+// jobsURL returns the address of a search for jobs, by pairs of a field and its value.
 func jobsURL(pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

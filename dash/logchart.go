@@ -12,7 +12,7 @@ import (
 
 const (
 	logBars     = 60
-	mostTallied = 50_000 // records that are read to be counted
+	mostTallied = 50_000 // records that are read for counting
 )
 
 // A logChart shows how many records match over time, by level.
@@ -25,7 +25,7 @@ type logChart struct {
 	Empty    bool
 }
 
-// A logBar is a part of the time, and leads to the records of it.
+// A logBar is a part of the time, and links to its records.
 type logBar struct {
 	X     int
 	Parts []logBarPart
@@ -43,7 +43,7 @@ type logTotal struct {
 	N     int64
 }
 
-// logRange returns the time that the chart shows: what is asked for, else the last hour.
+// logRange returns the time that the chart shows: the one of the search, or the last hour.
 func (s *logSearch) logRange(now time.Time) (since, until time.Time) {
 	until = s.query.Until
 	if until.IsZero() {
@@ -53,12 +53,12 @@ func (s *logSearch) logRange(now time.Time) (since, until time.Time) {
 	if since.IsZero() {
 		since = until.Add(-time.Hour)
 	} else if s.query.Until.IsZero() {
-		since = since.Truncate(time.Minute) // so that an age does not ask for another time each second
+		since = since.Truncate(time.Minute) // so that a relative time does not change the query every second
 	}
 	return since, until
 }
 
-// logChart counts what matches.
+// logChart counts the matching records.
 func (h *handler) logChart(ctx context.Context, v *view, s *logSearch, now time.Time) (*logChart, error) {
 	q := s.query
 	q.Since, q.Until = s.logRange(now)
@@ -75,7 +75,7 @@ func (h *handler) logChart(ctx context.Context, v *view, s *logSearch, now time.
 	return drawLogChart(v, s, counted), nil
 }
 
-// countMasked counts the records that match as they are shown: by what is masked nobody finds out anything.
+// countMasked counts the records that match as they are shown, so that counts reveal nothing about masked values.
 func (h *handler) countMasked(ctx context.Context, q storage.Query) (storage.Histogram, error) {
 	width := q.Until.Sub(q.Since) / logBars
 	found := storage.Histogram{Since: q.Since, Until: q.Until, Buckets: make([]storage.Bucket, logBars)}
@@ -150,7 +150,7 @@ func drawLogBar(v *view, s *logSearch, found storage.Histogram, i int, counts []
 	}
 	bar = logBar{X: i * chartStep, Text: begin.UTC().Format("2006-01-02 15:04:05")}
 	sum, y := int64(0), chartHeight
-	for k := len(counts) - 1; k >= 0; k-- { // errors at the bottom, where they are compared
+	for k := len(counts) - 1; k >= 0; k-- { // errors at the bottom, where they are easiest to compare
 		if counts[k] == 0 {
 			continue
 		}

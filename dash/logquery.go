@@ -12,27 +12,27 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A logSearch says which records to show. It is the query of a URL, and nothing else.
+// A logSearch is a search for log records. It is the parsed query of a URL, and nothing else.
 type logSearch struct {
-	Text         string // in the language of filters
-	Service      string // the name of one
-	Level        string // the least
-	Since, Until string // times, or how long ago
-	Before       string // the time before which the page begins, in nanoseconds since 1970
-	Skip         string // how many of the records right before that time are on pages before
+	Text         string // in the filter language
+	Service      string // name of a service
+	Level        string // the lowest level
+	Since, Until string // absolute or relative times
+	Before       string // the page has records before this time, in nanoseconds since 1970
+	Skip         string // how many of the records right before that time are on previous pages
 
 	query  storage.Query
 	before time.Time
 	skip   int
-	plain  bool // it asks for nothing that may be masked
+	plain  bool // does not search anything that may be masked
 }
 
 var logLevels = []string{"debug", "info", "warn", "error"}
 
-// logPage is how many records are on a page, and kept of a live one.
+// logPage is the number of records on a page, and also on a live page.
 const logPage = 100
 
-// readLogSearch reads a query. Its errors say what is wrong, and where.
+// readLogSearch parses a query. Its errors say what is wrong, and where.
 func (h *handler) readLogSearch(q url.Values, now time.Time) (*logSearch, error) {
 	text := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	s := &logSearch{
@@ -47,7 +47,7 @@ func (h *handler) readLogSearch(q url.Values, now time.Time) (*logSearch, error)
 
 func (h *handler) fillLogQuery(s *logSearch, now time.Time) error {
 	wrong := func(reason string, args ...any) error { return refuse(http.StatusBadRequest, reason, args...) }
-	asked, err := filter.Parse(s.Text) // alone, so that an error says where in it
+	asked, err := filter.Parse(s.Text) // separately, so that the position in an error is right
 	if err != nil {
 		return wrong("%v.", err)
 	}
@@ -85,10 +85,10 @@ func (h *handler) fillLogQuery(s *logSearch, now time.Time) error {
 	return nil
 }
 
-// mostSkip is how many records of one moment can be gone past, page by page.
+// mostSkip is how many records of the same time can be paged through.
 const mostSkip = 10_000
 
-// whole returns the text of a filter for all that is asked for but the times.
+// whole returns the filter text for the whole search without the times.
 func (s *logSearch) whole() string {
 	var parts []string
 	if s.Service != "" {
@@ -105,12 +105,12 @@ func (s *logSearch) whole() string {
 	return strings.Join(parts, " ")
 }
 
-// quoteFilter quotes a text for the language of filters.
+// quoteFilter quotes a text for the filter language.
 func quoteFilter(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// page returns the query for what is on the page.
+// page returns the query for the records of the page.
 func (s *logSearch) page() storage.Query {
 	q := s.query
 	q.Newest = true
@@ -119,23 +119,23 @@ func (s *logSearch) page() storage.Query {
 	}
 	q.Limit = logPage + 1 + s.skip
 	if !s.plain {
-		q.Limit *= 10 // some of which may match by what is masked alone
+		q.Limit *= 10 // some of them may match only by masked values
 	}
 	return q
 }
 
-// Live reports whether what comes in belongs on the page.
+// Live reports whether new records belong on the page.
 func (s *logSearch) Live() bool { return s.Before == "" && s.Until == "" }
 
-// Narrows reports whether the search leaves records out.
+// Narrows reports whether the search excludes any records.
 func (s *logSearch) Narrows() bool { return s.Text+s.Service+s.Level+s.Since+s.Until != "" }
 
-// link returns the address of a search.
+// link returns the URL of a search.
 func (s *logSearch) link() string {
 	return logsURL("q", s.Text, "service", s.Service, "level", s.Level, "since", s.Since, "until", s.Until, "before", s.Before, "skip", s.Skip)
 }
 
-// with returns the address of a changed search, at its first page.
+// with returns the URL of a changed search, at its first page.
 func (s *logSearch) with(change func(*logSearch)) string {
 	other := *s
 	other.Before, other.Skip = "", ""
@@ -143,7 +143,7 @@ func (s *logSearch) with(change func(*logSearch)) string {
 	return other.link()
 }
 
-// logsURL is the address of a search for records, by pairs of a field and its value.
+// logsURL returns the URL of a search for records, by pairs of a field and its value.
 func logsURL(pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// Bounds of what a row of a list shows; the page of the record alone shows mostShown.
+// Limits of a row in a list. The page of a single record shows up to mostShown.
 const (
 	mostMessage = 2 << 10 // bytes
 	mostAttr    = 512
@@ -23,7 +23,7 @@ const (
 
 // A logRow is a record in a list, masked.
 type logRow struct {
-	ID      string // tells it from all others
+	ID      string // identifies the record
 	Time    time.Time
 	Clock   string
 	Level   string
@@ -31,21 +31,21 @@ type logRow struct {
 	Service string
 	Message string
 	Attrs   []logAttr
-	More    int // attributes that are left out
+	More    int // attributes that are not shown
 	Job     string
 	Task    string
 
-	Self, OfJob, OfTask, JobPage string // addresses; JobPage is empty without a page for it
+	Self, OfJob, OfTask, JobPage string // URLs; JobPage is empty if the dashboard has no page for it
 }
 
 type logAttr struct{ Key, Value string }
 
-// hidesKey reports whether the attribute with this key, or a group it is in, is hidden.
+// hidesKey reports whether an attribute is hidden because of its key or the key of a group that contains it.
 func (h *handler) hidesKey(key string) bool {
 	return h.masker.Hides(key) || slices.ContainsFunc(strings.Split(key, "."), h.masker.Hides)
 }
 
-// masked returns the record with what is secret hidden. It changes r.
+// masked returns the record with secret values hidden. It changes r.
 func (h *handler) masked(r logs.Record) logs.Record {
 	r.Message, r.Task = h.masker.Text(r.Message), h.masker.Text(r.Task)
 	for i, a := range r.Attrs {
@@ -63,7 +63,7 @@ func (h *handler) masked(r logs.Record) logs.Record {
 	return r
 }
 
-// newLogRow makes a row of a record that is masked.
+// newLogRow returns the row of a masked record.
 func (h *handler) newLogRow(v *view, r *logs.Record, now time.Time, whole bool) logRow {
 	message, attr, attrs := mostMessage, mostAttr, mostAttrs
 	if whole {
@@ -103,8 +103,8 @@ func attrText(value slog.Value) string {
 	return value.String()
 }
 
-// visible shows what a browser would not: control characters, but for tabs and the ends of lines, and those that change
-// the direction of a text.
+// visible makes characters visible that a browser does not show: control characters except tabs and line breaks, and those that
+// change the direction of a text.
 func visible(text string) string {
 	odd := func(r rune) bool {
 		return r < ' ' && r != '\t' && r != '\n' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
@@ -136,7 +136,7 @@ func levelOf(l slog.Level) string {
 	return "error"
 }
 
-// clockOf shows a time in UTC, with its day when that is not today's.
+// clockOf formats a time in UTC, with its day unless that is today.
 func clockOf(t, now time.Time) string {
 	if t, now = t.UTC(), now.UTC(); t.Year() == now.Year() && t.YearDay() == now.YearDay() {
 		return t.Format("15:04:05.000")

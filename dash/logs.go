@@ -14,12 +14,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A logListing is the page with records.
+// A logListing is the page with the list of records.
 type logListing struct {
 	*logSearch
 	Rows     []logRow
 	Chart    *logChart
-	NoChart  string // why there is none
+	NoChart  string // why there is no chart
 	Services []string
 	Levels   []string
 	Wrong    string
@@ -28,7 +28,7 @@ type logListing struct {
 	Newest   string
 }
 
-const mostServices = 500 // that the form offers
+const mostServices = 500 // services that the form offers
 
 func (h *handler) logs(ctx context.Context, v *view) (*page, error) {
 	if h.Logs == nil {
@@ -63,7 +63,7 @@ func (h *handler) logs(ctx context.Context, v *view) (*page, error) {
 	return p, nil
 }
 
-// logServices returns the names of the services, and that which was asked for.
+// logServices returns the names of the services, including the one of the search.
 func (h *handler) logServices(ctx context.Context, asked string) ([]string, error) {
 	names, err := h.services.get("", func() ([]string, error) {
 		all, err := h.Logs.Services(ctx)
@@ -84,7 +84,7 @@ func (h *handler) findLogs(ctx context.Context, v *view, l *logListing, now time
 	limited, cancel := context.WithTimeoutCause(ctx, mostSearch, errLate)
 	defer cancel()
 	q := l.page()
-	var last logs.Record // that was shown, or left out
+	var last logs.Record // the last record read, shown or not
 	same, read, more := 0, 0, false
 	var shown []logs.Record
 	for r, err := range h.Logs.Find(limited, q) {
@@ -104,11 +104,11 @@ func (h *handler) findLogs(ctx context.Context, v *view, l *logListing, now time
 		same++
 		last = r
 		if read <= l.skip && r.Time.Add(1).Equal(l.before) {
-			continue // it is on a page before
+			continue // it is on a previous page
 		}
 		r = h.masked(r)
 		if view := r.View(); !l.plain && !q.Filter.Match(&view) {
-			continue // it matches by what is masked
+			continue // it matches only by masked values
 		}
 		shown = append(shown, r)
 	}
@@ -116,7 +116,7 @@ func (h *handler) findLogs(ctx context.Context, v *view, l *logListing, now time
 		l.Rows = append(l.Rows, h.newLogRow(v, &shown[i], now, l.Text != "" && len(shown) == 1))
 	}
 	if more || read == q.Limit {
-		// What has the time of the last one comes again, and is left out there.
+		// The next page starts with the records of the same time as the last one, and skips those.
 		older := *l.logSearch
 		older.Before, older.Skip = strconv.FormatInt(last.Time.UnixNano()+1, 10), strconv.Itoa(same)
 		l.Older = v.URL(older.link())
@@ -124,14 +124,14 @@ func (h *handler) findLogs(ctx context.Context, v *view, l *logListing, now time
 	return nil
 }
 
-// A jobLog is what a job has logged, the newest records first.
+// A jobLog is the log of a job, the newest records first.
 type jobLog struct {
 	Rows  []logRow
-	Wrong string // why there may be more
-	All   string // the address of all of them
+	Wrong string // why there may be more records
+	All   string // URL of all of them
 }
 
-// A jobLogFound is what was found for it, masked.
+// A jobLogFound is the search result for a jobLog, masked.
 type jobLogFound struct {
 	records []logs.Record
 	wrong   string
@@ -141,7 +141,7 @@ const mostJobLogs = 50
 
 func (h *handler) jobLog(ctx context.Context, v *view, j *job.Job, now time.Time) *jobLog {
 	text := "job=" + quoteFilter(j.ID.String())
-	known, _ := h.ofJobs.get(text, func() (known jobLogFound, _ error) { // also what went wrong is known for a while
+	known, _ := h.ofJobs.get(text, func() (known jobLogFound, _ error) { // errors are cached, too
 		f, err := filter.Parse(text)
 		if err != nil {
 			return jobLogFound{wrong: err.Error()}, nil
@@ -160,13 +160,13 @@ func (h *handler) jobLog(ctx context.Context, v *view, j *job.Job, now time.Time
 	l := &jobLog{Wrong: h.masker.Text(known.wrong), All: v.URL(logsURL("q", text))}
 	for i := range known.records {
 		row := h.newLogRow(v, &known.records[i], now, false)
-		row.Job = "" // this is its page
+		row.Job = "" // this is the page of the job
 		l.Rows = append(l.Rows, row)
 	}
 	return l
 }
 
-// noJobs leads from the page that there is not without jobs to that of the logs.
+// noJobs redirects from the overview, which does not exist without jobs, to the page of the logs.
 func (h *handler) noJobs(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, h.Prefix+"/logs", http.StatusSeeOther)
 }

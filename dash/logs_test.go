@@ -28,7 +28,7 @@ import (
 // openLogs opens a store of records.
 func openLogs(t *testing.T) storage.Store {
 	t.Helper()
-	dir := t.TempDir() // which is removed after the store was closed
+	dir := t.TempDir() // it is removed after the store is closed
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	opened, closed := make(chan storage.Store, 1), make(chan error, 1)
 	go func() {
@@ -56,7 +56,7 @@ func openLogs(t *testing.T) storage.Store {
 	return s
 }
 
-// write stores records, each in a batch of its own.
+// write stores records, each in its own batch.
 func write(t *testing.T, s storage.Store, records ...logs.Record) {
 	t.Helper()
 	for _, r := range records {
@@ -132,7 +132,7 @@ func TestLogsPage(t *testing.T) {
 	}
 }
 
-// Going on to what is older shows each record once, also where many have the same time.
+// TestLogsPages: paging to older records shows each record once, even if many have the same time.
 func TestLogsPages(t *testing.T) {
 	s := openLogs(t)
 	b := logs.Batch{Service: "api"}
@@ -216,14 +216,14 @@ func TestLogsAreMasked(t *testing.T) {
 			t.Errorf("the stream of %s has the secret", path)
 		}
 	}
-	// Nobody finds out by searching, nor by counting.
+	// Searching and counting reveal nothing.
 	for _, q := range []string{hush, "hunt*", "message~token=h", "url~hunter", "url~secret=h", `body~hunter`, "-" + hush + " hunter2", "level=info " + hush} {
 		has(t, get(t, h, logsPath("q", q)), http.StatusOK, "No record matches", "not f-info", "not "+hush+"</")
 	}
 	has(t, get(t, dash.New(dash.Config{Logs: s, Mask: []string{}}), logsPath("q", hush)), http.StatusOK, "token=hunter2", "f-info")
 }
 
-// hostileLogs has evil in each field that somebody else may have written, or fails.
+// hostileLogs has evil in each field whose value may come from elsewhere, or fails.
 type hostileLogs struct {
 	err    error
 	finds  *atomic.Int64
@@ -282,7 +282,7 @@ func TestLogsEscaping(t *testing.T) {
 	has(t, get(t, h, "/logs"), http.StatusServiceUnavailable, "token=••• &lt;b&gt;")
 }
 
-// growing is a finder of records that come in as the test has them.
+// growing is a finder to which a test adds records.
 type growing struct {
 	hostileLogs
 	mu      sync.Mutex
@@ -312,7 +312,7 @@ func (g *growing) Find(_ context.Context, q storage.Query) meanwhile.Stream[logs
 	}
 }
 
-// Fifty who look at the same records cost as much as one, and are sent only what is new.
+// TestLiveLogs: fifty readers of the same records cost as much as one, and receive only new records.
 func TestLiveLogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &growing{hostileLogs: hostileLogs{finds: new(atomic.Int64), counts: new(atomic.Int64)}}
@@ -330,10 +330,10 @@ func TestLiveLogs(t *testing.T) {
 		}
 		time.Sleep(1500 * time.Millisecond)
 		if n := g.finds.Load(); n < 10 || n > 13 {
-			t.Errorf("50 readers had records found %d times in 11 s", n)
+			t.Errorf("records were searched %d times in 11 s for 50 readers", n)
 		}
 		if n := g.counts.Load(); n > 14 {
-			t.Errorf("50 readers had records counted %d times in 11 s", n)
+			t.Errorf("records were counted %d times in 11 s for 50 readers", n)
 		}
 		for _, r := range readers {
 			news := r.events()[first:]
@@ -341,7 +341,7 @@ func TestLiveLogs(t *testing.T) {
 				t.Fatalf("got %d rows for 30 records: %.2000s", rows, news)
 			}
 		}
-		g.add(500) // more than a page
+		g.add(500) // more than fit on a page
 		time.Sleep(2 * time.Second)
 		if news := readers[0].events()[first:]; strings.Count(news, `"rows":`) != 1 || strings.Count(news, "message 730.") != 1 || strings.Contains(news, "message 630.") {
 			t.Errorf("many at once: got %.2000s", news)
@@ -349,7 +349,7 @@ func TestLiveLogs(t *testing.T) {
 	})
 }
 
-// What is not answered in time is told, and what was found by then is shown.
+// TestLogsLate: a search that takes too long is reported, and the records found by then are shown.
 func TestLogsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := dash.New(dash.Config{Logs: slowLogs{}})

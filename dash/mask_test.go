@@ -14,7 +14,7 @@ import (
 
 const hush = "hunter2"
 
-// secretive stores a job that has a secret in each of its texts.
+// secretive enqueues a job that has a secret in each of its texts.
 func secretive(t *testing.T, s job.Store) *job.Job {
 	t.Helper()
 	enqueue(t, s, "login", `{"user":"lovelace","Password":"hunter2","deep":[{"API-Key":{"id":"hunter2"}},"x"],"n":1.50,"apiKey":["hunter2"]}`, 1)
@@ -45,7 +45,7 @@ func TestMask(t *testing.T) {
 	if err := json.Unmarshal(get(t, h, "/jobs/"+id+"/raw").Body.Bytes(), &raw); err != nil || raw.Kind != "login" {
 		t.Errorf("the raw view is no job: %v", err)
 	}
-	// Nobody finds out by searching.
+	// Searching reveals nothing.
 	for _, path := range []string{"password", "Password", "deep.0.API-Key.id", "apiKey.0"} {
 		has(t, get(t, h, "/jobs?args="+path+"%3D"+hush), http.StatusBadRequest, "is masked, and cannot be searched")
 		has(t, get(t, h, "/jobs/action?action=retry&all=1&args="+path+"%3D"+hush), http.StatusBadRequest, "is masked, and cannot be searched")
@@ -56,7 +56,7 @@ func TestMask(t *testing.T) {
 		has(t, get(t, h, "/jobs/action?action=delete&all=1&error="+part), http.StatusOK, "No job matches")
 		post(t, h, "/jobs/action", "action", "delete", "all", "1", "error", strings.ReplaceAll(part, "%3D", "="))
 	}
-	find(t, s, jobID(t, id)) // it is there
+	find(t, s, jobID(t, id)) // it is stored
 }
 
 func TestMaskNothing(t *testing.T) {
@@ -68,7 +68,7 @@ func TestMaskNothing(t *testing.T) {
 	has(t, get(t, h, "/jobs/"+id), http.StatusOK, "not lovelace", hush)
 }
 
-// TestMetaOnThePage: a job's page shows its meta, masked, and jobs are found by it.
+// TestMetaOnThePage: a job's page shows its meta, masked, and jobs can be found by it.
 func TestMetaOnThePage(t *testing.T) {
 	s := memory.New()
 	j, err := job.New("k", json.RawMessage("null"), job.Meta("tenant", "acme"), job.Meta("token", hush), job.Timeout(90*time.Second))

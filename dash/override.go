@@ -8,9 +8,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-const mostOwn = 20 // keys with limits of their own that the page of a queue shows
+const mostOwn = 20 // keys with their own limits that the page of a queue shows
 
-// ownLimits returns the first keys of a queue that have limits of their own, and how many others there are.
+// ownLimits returns the first keys of a queue that have their own limits, and how many others there are.
 func (h *handler) ownLimits(ctx context.Context, queue string, use job.LimitUse) (own []job.Override, more int, err error) {
 	if use.Overrides == 0 {
 		return nil, 0, nil
@@ -19,7 +19,7 @@ func (h *handler) ownLimits(ctx context.Context, queue string, use job.LimitUse)
 	return own, max(use.Overrides-len(own), 0), err
 }
 
-// removeLimits removes the limits of one key, and leads back to the page of the queue, which offers to undo it.
+// removeLimits removes the limits of one key, and redirects to the page of the queue, which offers to undo it.
 func (h *handler) removeLimits(ctx context.Context, r *http.Request, queue string, done *job.AuditEntry) (string, error) {
 	key := r.PostForm.Get("key")
 	if err := job.CheckKeyLimits(queue, key, job.KeyLimits{}); err != nil {
@@ -46,7 +46,7 @@ func (h *handler) removeLimits(ctx context.Context, r *http.Request, queue strin
 	return withQuery(back, url.Values{"did-undo": {id}}), nil
 }
 
-// setKeyLimits sets limits of a key, which pages show at once.
+// setKeyLimits sets limits of a key, and drops cached values so that pages show them immediately.
 func (h *handler) setKeyLimits(ctx context.Context, queue, key string, l job.KeyLimits) error {
 	err := h.Store.SetKeyLimits(ctx, queue, key, l)
 	for _, of := range []string{"", key} {

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestLimitsOfKeys: the page of a queue lists the keys with limits of their own; who may change something removes those of one, and undoes that.
+// TestLimitsOfKeys: the page of a queue lists the keys with their own limits; admins can remove those of a key, and undo that.
 func TestLimitsOfKeys(t *testing.T) {
 	s := memory.New()
 	enqueue(t, s, "mail", `{}`, 1)
@@ -43,7 +43,7 @@ func TestLimitsOfKeys(t *testing.T) {
 	}
 
 	undo = did(t, h, post(t, h, "/queues", "action", "remove-limits", "queue", job.DefaultQueue, "key", "other"), "are removed.")
-	set("other", job.KeyLimits{Weight: 5}) // by somebody else
+	set("other", job.KeyLimits{Weight: 5}) // by another user
 	did(t, h, post(t, h, "/undo", "undo", undo, "back", page), "Nothing is undone")
 	for i := range 30 {
 		set(fmt.Sprint("k", i), own)

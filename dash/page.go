@@ -14,20 +14,20 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A page is what a path shows.
+// A page is the content of a path.
 type page struct {
 	Title   string
-	Section string // the entry of the navigation it belongs to
+	Section string // the entry of the navigation that it belongs to
 	Data    any    // for its templates
-	status  int    // of the answer; zero is 200
-	frozen  bool   // it is not live
+	status  int    // of the response; zero is 200
+	frozen  bool   // the page is not live
 	raw     []byte // JSON to send instead
 }
 
-// A loader reads from the store what a page shows.
+// A loader reads the content of a page from the store.
 type loader func(ctx context.Context, v *view) (*page, error)
 
-// page serves a page by a template. A request for an event stream gets what changes on the page, see hub.
+// page serves a page with a template. A request for an event stream gets the changes of the page, see hub.
 func (h *handler) page(path, name string, load loader) {
 	h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		if q, changed := withoutEmpty(r.URL.Query()); changed {
@@ -58,7 +58,7 @@ func (h *handler) page(path, name string, load loader) {
 	})
 }
 
-// withoutEmpty leaves out the fields that a form sends empty, so that the address of a search has what it searches for and nothing else.
+// withoutEmpty removes fields that a form sends empty, so that the URL of a search has only the fields that are set.
 func withoutEmpty(q url.Values) (left url.Values, changed bool) {
 	left = url.Values{}
 	for name, values := range q {
@@ -91,7 +91,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	h.render(w, v)
 }
 
-// reason says what an error means to the reader, and which status it has.
+// reason returns how to report an error to the reader, and its status.
 func (v *view) reason(err error) (status int, text string) {
 	refused, ok := errors.AsType[*refusal](err)
 	switch {
@@ -103,7 +103,7 @@ func (v *view) reason(err error) (status int, text string) {
 	return http.StatusServiceUnavailable, v.trouble(err)
 }
 
-// time bounds the loading of a page.
+// time returns the time limit for loading a page.
 func (v *view) time() time.Duration {
 	if v.name == "logs" {
 		return mostTime
@@ -111,8 +111,8 @@ func (v *view) time() time.Duration {
 	return mostPage
 }
 
-// trouble says what an error of the store means to the reader. What the store said names hosts and files: it is for those who may
-// change something.
+// trouble describes an error of the store to the reader. The text of the error may name hosts and files, so it is shown only to those who may change
+// something.
 func (v *view) trouble(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && v.Path == "/logs":
@@ -125,7 +125,7 @@ func (v *view) trouble(err error) string {
 	return "The store returned an error: " + v.Mask(err.Error())
 }
 
-// statusText is what a status means, in the way the pages write headings.
+// statusText returns the text of a status, with the capitalization of the pages' headings.
 func statusText(status int) string {
 	text := http.StatusText(status)
 	return text[:1] + strings.ToLower(text[1:])
@@ -142,7 +142,7 @@ func (h *handler) render(w http.ResponseWriter, v *view) {
 	h.send(w, v, b.Bytes())
 }
 
-// send sends a whole answer, compressed where the browser takes that.
+// send sends a whole response, compressed if the browser accepts that.
 func (h *handler) send(w http.ResponseWriter, v *view, text []byte) {
 	w.Header().Add("Vary", "Accept-Encoding")
 	if v.gzip {
@@ -152,15 +152,15 @@ func (h *handler) send(w http.ResponseWriter, v *view, text []byte) {
 	if v.page.status != 0 {
 		w.WriteHeader(v.page.status)
 	}
-	_, _ = w.Write(text) // the reader may be gone
+	_, _ = w.Write(text) // the client may have disconnected
 }
 
-// fragments draws the parts of a page that may change, by the IDs of the elements they are in: each template whose name is
-// that of the page, a colon, and the ID.
+// fragments renders the parts of a page that may change, by the IDs of their elements: each template whose name consists of the page's name, a colon,
+// and the ID.
 func (h *handler) fragments(ctx context.Context, v *view) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.time())
 	defer cancel()
-	now := *v // which many requests share
+	now := *v // many requests share v
 	now.Live = true
 	p, err := v.load(ctx, &now)
 	if err != nil {
@@ -178,7 +178,7 @@ func (h *handler) fragments(ctx context.Context, v *view) (map[string]string, er
 	return drawn, nil
 }
 
-// templates are parsed for the first page: programs start that show none.
+// templates are parsed when the first page is rendered: some programs never show one.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/*.html"))
 })

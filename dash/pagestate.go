@@ -8,34 +8,34 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A pageState is a page that somebody looks at.
+// A pageState is the shared state of a live page.
 type pageState struct {
 	hub     *hub
-	view    *view           // of the first reader; all others have the same
-	ctx     context.Context // of nobody, since it is drawn for all; canceled when the last reader has left
+	view    *view           // of the first reader; those of all others are equal
+	ctx     context.Context // of no request, since the page is rendered for all readers; canceled when the last one has left
 	cancel  context.CancelFunc
 	readers int // guarded by the hub's mu
 
 	mu      sync.Mutex
-	timer   *time.Timer // of the next drawing
+	timer   *time.Timer // of the next rendering
 	follows map[follower]struct{}
 	last    *update
-	trouble *trouble // of the last drawing, nil when it was none
+	trouble *trouble // of the last rendering, or nil
 }
 
-// A follower is a reader that waits for what is new.
+// A follower is a reader that waits for updates.
 type follower interface {
 	Wake()
-	Wait(ctx context.Context, until time.Time) error // until it is woken, or a time
+	Wait(ctx context.Context, until time.Time) error // returns when it is woken, or at a time
 }
 
-// A trouble is why a page cannot be drawn.
+// A trouble is the reason why a page cannot be rendered.
 type trouble struct {
 	text  string
 	event *event
 }
 
-// newPageState returns the state of a page that is about to be drawn.
+// newPageState returns the state of a page, and starts rendering it.
 func newPageState(h *hub, v *view) *pageState {
 	p := &pageState{hub: h, view: v, follows: map[follower]struct{}{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -52,8 +52,8 @@ func (p *pageState) end() {
 	p.timer.Stop()
 }
 
-// follow sends a reader what is new until it goes away. Between updates it needs no more stack than a goroutine begins with: what is deep is
-// done by draw.
+// follow sends a reader updates until it disconnects. Between updates it needs no more stack than a goroutine starts with: deep calls are made by
+// draw.
 func (p *pageState) follow(ctx context.Context, out *stream, f follower) {
 	p.mu.Lock()
 	p.follows[f] = struct{}{}
@@ -81,8 +81,8 @@ func (p *pageState) follow(ctx context.Context, out *stream, f follower) {
 	}
 }
 
-// since returns the page as it was drawn, what is new in it for somebody to whom sent was sent, and the trouble if it could not be drawn. News of
-// nil are none.
+// since returns the newest update, the event with its changes for a reader that has received sent, and the trouble if the page could not be rendered.
+// If there are no changes, news is nil.
 func (p *pageState) since(sent *update) (now *update, news *event, trouble *event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *pageState) since(sent *update) (now *update, news *event, trouble *even
 	return p.last, p.last.since(sent), nil
 }
 
-// draw draws the page when its time has come, if any reader is left, and wakes all for what is new.
+// draw renders the page when it is due, if any reader is left, and wakes all readers if something is new.
 func (p *pageState) draw() {
 	select {
 	case p.hub.draws <- struct{}{}:
@@ -103,14 +103,14 @@ func (p *pageState) draw() {
 		return
 	}
 	var parts map[string]string
-	err := meanwhile.Run(p.ctx, func(ctx context.Context) (err error) { // so that a panic is an error
+	err := meanwhile.Run(p.ctx, func(ctx context.Context) (err error) { // turns a panic into an error
 		parts, err = p.hub.draw(ctx, p.view)
 		return err
 	}, meanwhile.Name("live page"))
 	<-p.hub.draws
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ctx.Err() != nil { // end has stopped the timer, or is about to
+	if p.ctx.Err() != nil { // the timer was stopped by end, or will be
 		return
 	}
 	if p.note(parts, err) {
@@ -121,7 +121,7 @@ func (p *pageState) draw() {
 	p.timer.Reset(period)
 }
 
-// note makes an update of what was drawn, and reports whether anything is new.
+// note records a rendering, and reports whether anything is new.
 func (p *pageState) note(parts map[string]string, err error) bool {
 	if err != nil {
 		_, text := p.view.reason(err)

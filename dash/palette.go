@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// mostPlaces is how many queues, how many kinds and how many crons the palette offers beside the pages.
+// mostPlaces is how many queues, kinds and crons each the palette offers in addition to the pages.
 const mostPlaces = 500
 
-// A place is what the palette leads to.
+// A place is a target of the palette.
 type place struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 }
 
-// palette lists the queues, kinds and crons, whose pages the palette leads to.
+// palette loads the queues, kinds and crons that the palette links to.
 func (h *handler) palette(ctx context.Context, v *view) (*page, error) {
 	queues, err := h.allQueues(ctx)
 	if err != nil {

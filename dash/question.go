@@ -10,29 +10,29 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A question is the page that asks before an action.
+// A question is the page that asks for confirmation of an action.
 type question struct {
 	Text    string // "Retry 3 jobs?"
 	Note    string
 	Verb    string
 	Danger  bool
-	To      string // the path to post to
+	To      string // path to post to
 	Hidden  [][2]string
 	Field   string
 	Hint    string
 	Low     int
 	High    int
-	Value   string // that was given before, and was wrong
-	Wrong   string // why
+	Value   string // given before, and invalid
+	Wrong   string // why Value is invalid
 	Back    string
-	Going   bool // a part is done, and there is more
+	Going   bool // a part is done, and there are more jobs
 	Done    int64
 	Total   int64  // 0 is unknown
 	Nothing bool   // no job matches
-	Undo    string // whether it can be undone
+	Undo    string // says whether the action can be undone
 }
 
-// confirmJobs asks whether to change the jobs that were selected, or all that match.
+// confirmJobs asks whether to change the selected jobs, or all that match.
 func (h *handler) confirmJobs(ctx context.Context, v *view) (*page, error) {
 	if v.ReadOnly {
 		return nil, refuse(http.StatusForbidden, "You have read-only access.")
@@ -49,7 +49,7 @@ func (h *handler) confirmJobs(ctx context.Context, v *view) (*page, error) {
 	return &page{Title: t.Verb + " jobs", Section: "jobs", Data: q, frozen: true}, err
 }
 
-// ask makes the question.
+// ask returns the question for a target.
 func (h *handler) ask(ctx context.Context, t *target) (question, error) {
 	n, more, err := h.countTarget(ctx, t)
 	if err != nil {
@@ -96,7 +96,7 @@ func (h *handler) ask(ctx context.Context, t *target) (question, error) {
 	return q, nil
 }
 
-// An askedAgain is the error of an action whose argument was wrong: the question is asked again, with what was given.
+// An askedAgain is the error of an action with an invalid argument: the question is asked again, with the given value.
 type askedAgain struct {
 	question
 	refused *refusal
@@ -104,7 +104,7 @@ type askedAgain struct {
 
 func (a *askedAgain) Error() string { return a.refused.reason }
 
-// readAction returns the action that a target is for, or asks again.
+// readAction returns the action of a target, or an askedAgain error.
 func (h *handler) readAction(ctx context.Context, t *target) (job.Action, error) {
 	do, err := t.parse(t.argument)
 	refused, ok := errors.AsType[*refusal](err)

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// How many queues are listed: on their page, and on the first one. Of more, those with most unfinished jobs are.
+// How many queues are listed on their page and on the overview. If there are more, those with the most unfinished jobs are listed.
 const (
 	mostQueues       = 500
 	mostQueuesBeside = 100
@@ -27,16 +27,16 @@ type queueList struct {
 type queueRow struct {
 	job.QueueInfo
 	Discarded int64
-	Workers   int           // that work on it
-	Rate      int64         // completed a minute
-	P50, P99  time.Duration // of the waits, of those that began lately
+	Workers   int           // workers that work on it
+	Rate      int64         // completed per minute
+	P50, P99  time.Duration // of the waits of jobs that started recently
 	Waits     bool
 }
 
 // Idle reports whether it has no unfinished jobs.
 func (q queueRow) Idle() bool { return q.Queued+q.Running == 0 && !q.Paused }
 
-// Long reports whether its jobs wait for long.
+// Long reports whether its jobs have been waiting for a long time.
 func (q queueRow) Long() bool { return q.Wait > longWait && !q.Paused }
 
 func (h *handler) queues(ctx context.Context, _ *view) (*page, error) {
@@ -44,7 +44,7 @@ func (h *handler) queues(ctx context.Context, _ *view) (*page, error) {
 	return &page{Title: "Queues", Section: "queues", Data: listQueues(rows, mostQueues)}, err
 }
 
-// listQueues lists queues by name, and no more than most of them: those with most unfinished jobs, and then those that are paused.
+// listQueues lists queues by name, at most most of them: those with the most unfinished jobs, and then paused ones.
 func listQueues(rows []queueRow, most int) queueList {
 	if len(rows) <= most {
 		return queueList{Rows: rows}
@@ -108,7 +108,7 @@ func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
 	return rows, nil
 }
 
-// allQueues returns the queues that there are, by name, the idle ones as well.
+// allQueues returns all queues by name, including idle ones.
 func (h *handler) allQueues(ctx context.Context) ([]job.QueueInfo, error) {
 	queues, err := h.cache.queues.get(ctx)
 	if err != nil {
@@ -125,13 +125,13 @@ func (h *handler) allQueues(ctx context.Context) ([]job.QueueInfo, error) {
 	return withIdle(queues, counts, workers), nil
 }
 
-// withIdle adds the queues that have no unfinished jobs: those that workers take jobs of, and those of jobs that have finished.
+// withIdle adds the queues that have no unfinished jobs: queues of workers and of finished jobs.
 func withIdle(queues []job.QueueInfo, counts []job.Count, workers []job.WorkerInfo) []job.QueueInfo {
 	known := map[string]bool{}
 	for _, q := range queues {
 		known[q.Name] = true
 	}
-	all := slices.Clone(queues) // which others share
+	all := slices.Clone(queues) // others share the slice
 	add := func(name string) {
 		if !known[name] {
 			known[name] = true
@@ -157,7 +157,7 @@ func (h *handler) queueAction(ctx context.Context, r *http.Request, done *job.Au
 	if err != nil {
 		return "", err
 	}
-	// A queue is paused by its name alone, so that one with a wrong name would be made.
+	// A queue is paused by name, so a misspelled name would create a queue.
 	if !slices.ContainsFunc(rows, func(q queueRow) bool { return q.Name == name }) {
 		return "", refuse(http.StatusNotFound, "There is no queue %.130q.", name)
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// With thousands of queues and kinds a page lists those with most unfinished jobs, says how many others there are, and leads to them by name.
+// TestManyQueuesAndKinds: with thousands of queues and kinds, a page lists those with the most unfinished jobs, says how many others there are, and
+// finds the others by name.
 func TestManyQueuesAndKinds(t *testing.T) {
 	s := memory.New()
 	const n = 600
@@ -29,7 +30,7 @@ func TestManyQueuesAndKinds(t *testing.T) {
 		add(fmt.Sprintf("kind-%03d", i), "shared")
 		add("everywhere", fmt.Sprintf("queue-%03d", i))
 	}
-	add("kind-000", "queue-599") // one more than in the others
+	add("kind-000", "queue-599") // one more than the others have
 	if _, err := job.Insert(t.Context(), s, jobs...); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestManyQueuesAndKinds(t *testing.T) {
 	has(t, get(t, h, "/queue?name=queue-598"), 200, "s-paused")
 }
 
-// Few queues are listed without a word about others.
+// TestFewQueues: a list of few queues does not mention others.
 func TestFewQueues(t *testing.T) {
 	s := memory.New()
 	enqueue(t, s, "mail", `{}`, 1)

@@ -10,29 +10,29 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A reach is how far back charts show what was done.
+// A reach is the period that charts show.
 type reach struct {
-	Name string // in addresses
+	Name string // in URLs
 	Text string // "24 hours"
-	Per  string // a step, "half hour"
+	Per  string // name of a step, such as "half hour"
 	step time.Duration
 	n    int // steps
 }
 
-// reaches are those that a page offers; the first is that of a page that says none. The steps of the others are multiples of job.StatsSpan.
+// reaches are the periods that a page offers, the default first. The steps of the others are multiples of job.StatsSpan.
 var reaches = []reach{
 	{"1h", "1 hour", "minute", time.Minute, hour},
 	{"24h", "24 hours", "half hour", job.StatsSpan, 48},
 	{"7d", "7 days", "3 hours", 3 * time.Hour, 56},
 }
 
-// pastFresh is for how long one of the longer pasts is shown: to read it costs more than to read an hour.
+// pastFresh is how long a past that is longer than an hour is cached, since reading it is more expensive.
 const pastFresh = 20 * time.Second
 
-// Last is the time in a sentence, "hour" or "24 hours".
+// Last is the period in a sentence, such as "hour" or "24 hours".
 func (r reach) Last() string { return strings.TrimPrefix(r.Text, "1 ") }
 
-// Clock shows when a step began.
+// Clock formats the start of a step.
 func (r reach) Clock(t time.Time) string {
 	switch {
 	case r.step >= time.Hour:
@@ -43,7 +43,7 @@ func (r reach) Clock(t time.Time) string {
 	return t.UTC().Format("15:04")
 }
 
-// readReach returns the past that a page of a queue or a kind asks for.
+// readReach returns the past for the range of a page of a queue or a kind.
 func (h *handler) readReach(ctx context.Context, v *view, s subject) (*past, error) {
 	name := v.Query.Get("range")
 	if name == "" || name == reaches[0].Name {
@@ -56,8 +56,7 @@ func (h *handler) readReach(ctx context.Context, v *view, s subject) (*past, err
 	return h.pasts.get(name+s.url(), func() (*past, error) { return readPast(ctx, h.Store, reaches[i], s) })
 }
 
-// readPast reads what was done of a subject, in the steps of a reach, and keeps it as that of the subject alone: a week of many kinds would take
-// megabytes.
+// readPast reads the work of a subject in the steps of a reach, and keeps only that of the subject: a week of many kinds would need megabytes.
 func readPast(ctx context.Context, store job.Store, r reach, s subject) (*past, error) {
 	p := &past{reach: r, end: time.Now().UTC().Truncate(r.step), minutes: map[time.Time]*minute{}}
 	since, _ := p.at(0)
@@ -68,7 +67,7 @@ func readPast(ctx context.Context, store job.Store, r reach, s subject) (*past, 
 	for i := range stats {
 		row := &stats[i]
 		at := row.Minute.UTC().Truncate(r.step)
-		if at.After(p.end) { // the store's clock is ahead
+		if at.After(p.end) { // the store's clock may be ahead
 			at = p.end
 		}
 		row.Queue, row.Kind = s.queue, s.kind
@@ -80,14 +79,14 @@ func readPast(ctx context.Context, store job.Store, r reach, s subject) (*past, 
 	return p, nil
 }
 
-// A reachLink leads to the same page with another reach.
+// A reachLink links to the same page with another reach.
 type reachLink struct {
 	reach
 	URL string
 	On  bool
 }
 
-// reachLinks are the links of a page.
+// reachLinks returns the links of a page.
 func reachLinks(v *view, on reach) []reachLink {
 	links := make([]reachLink, len(reaches))
 	for i, r := range reaches {

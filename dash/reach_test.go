@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestReach: the charts of a queue and a kind show what was done in the time that is asked for, also what the store has added up.
+// TestReach: the charts of a queue and a kind show the work of the selected period, including minutes that the store has already aggregated.
 func TestReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &statsCounted{Store: memory.New()}
@@ -23,7 +23,7 @@ func TestReach(t *testing.T) {
 		report(t, s, job.WorkerInfo{Name: "w", Queues: []string{"mail"}, Kinds: []string{"mail.send"}},
 			at(5*time.Minute, 3), at(5*time.Hour, 40), at(5*time.Hour-2*time.Minute, 2), at(3*24*time.Hour, 700),
 			job.Stat{Minute: time.Now().Add(-3 * 24 * time.Hour).Truncate(time.Minute), Queue: "other", Kind: "other", Completed: 900})
-		for range 3 { // each call adds up a part
+		for range 3 { // each call aggregates a part
 			if _, err := s.Prune(t.Context(), nil, 10); err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +41,7 @@ func TestReach(t *testing.T) {
 	})
 }
 
-// TestReachLeadsToJobs: from a chart, and from its numbers, one comes to the jobs of that time.
+// TestReachLeadsToJobs: a chart and its table link to the jobs of each step.
 func TestReachLeadsToJobs(t *testing.T) {
 	s := memory.New()
 	j := enqueue(t, s, "mail.send", `{"n":"latter"}`, 1, job.Queue("mail"))[0]

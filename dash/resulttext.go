@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Told says what the action did that led to this page; "" when none did.
+// Told returns the result of the action that led to this page, or "".
 func (v *view) Told() string {
 	if text := v.Query.Get("did-text"); text != "" {
 		return resultTexts[text]
 	}
 	n := func(name string) int64 {
-		n, _ := strconv.ParseInt(v.Query.Get(name), 10, 64) // what is no number is none
+		n, _ := strconv.ParseInt(v.Query.Get(name), 10, 64) // an invalid number counts as zero
 		return n
 	}
 	if v.Query.Get("did-action") == "undo" {
@@ -34,7 +34,7 @@ func (v *view) Told() string {
 	return strings.TrimSpace(text) + "."
 }
 
-// undoneText says what became of jobs whose action was undone.
+// undoneText returns the result of an undo.
 func undoneText(done, skipped, conflicts int64) string {
 	text := "Undone for " + count(done, "job")
 	if skipped > 0 {
@@ -46,12 +46,13 @@ func undoneText(done, skipped, conflicts int64) string {
 	return text + "."
 }
 
-// conflictText says why so many jobs could not be queued.
+// conflictText returns why jobs could not be queued.
 func conflictText(conflicts int64) string {
 	return either(conflicts, "another job holds its unique key", "other jobs hold their unique keys")
 }
 
-// resultTexts are the sentences of actions that are not on jobs, so that an address cannot make the page say anything else.
+// resultTexts are the results of actions that are not on jobs. The URL of a page has only their keys, so that it cannot make the
+// page show any other text.
 var resultTexts = map[string]string{
 	"paused":      "The queue is paused. What runs goes on; nothing new starts.",
 	"resumed":     "The queue is resumed.",

@@ -11,28 +11,28 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A search says which jobs to show. It is the query of a URL, and nothing else.
+// A search is a search for jobs. It is the parsed query of a URL, and nothing else.
 type search struct {
-	Kind, Queue  string // names, with spaces between them
+	Kind, Queue  string // names, separated by spaces
 	States       []job.State
 	Args         string // path=value
 	Error        string
 	Worker       string
-	Since, Until string // times, or how long ago
+	Since, Until string // absolute or relative times
 	Key          string // the unique key
 	Meta         string // key=value
-	ID           string // IDs, with spaces between them
-	Before       string // the ID after which the page begins
-	Sort         string // a column; with "-" before it the largest first
+	ID           string // IDs, separated by spaces
+	Before       string // the page has the jobs before this ID
+	Sort         string // a column; a leading "-" sorts the largest first
 	filter       job.Filter
 }
 
-// states are those one can search for, in the order of a job's life.
+// states are the states that can be searched, in the order of a job's life.
 var states = job.States()
 
 const pageSize = 50
 
-// readSearch reads a query. Its errors say which field is wrong, and what it should look like.
+// readSearch parses a query. Its errors say which field is invalid, and what it should look like.
 func (h *handler) readSearch(q url.Values, now time.Time) (*search, error) {
 	text := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	s := &search{
@@ -101,7 +101,7 @@ func (h *handler) fillFilter(s *search, now time.Time) (err error) {
 	return nil
 }
 
-// readTime reads a time, or how long ago it was. Empty is the zero time.
+// readTime parses an absolute time, or how long ago it was. An empty text is the zero time.
 func readTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -122,7 +122,7 @@ func readTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, refuse(http.StatusBadRequest, "%.40q is neither an age such as 90s, 2h or 7d, nor a time (UTC) such as 2026-01-31 15:04.", text)
 }
 
-// Values returns the query that says the same.
+// Values returns the query of the search.
 func (s *search) Values() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
@@ -139,14 +139,14 @@ func (s *search) Values() url.Values {
 	return q
 }
 
-// Everyone returns the query of everything that matches, on whatever page.
+// Everyone returns the query for all matching jobs, without the page.
 func (s *search) Everyone() url.Values {
 	other := *s
 	other.Before, other.Sort = "", ""
 	return other.Values()
 }
 
-// link returns the address of a search.
+// link returns the URL of a search.
 func (s *search) link() string {
 	if q := s.Values(); len(q) > 0 {
 		return "/jobs?" + q.Encode()
@@ -154,7 +154,7 @@ func (s *search) link() string {
 	return "/jobs"
 }
 
-// with returns the address of a changed search, at its first page.
+// with returns the URL of a changed search, at its first page.
 func (s *search) with(change func(*search)) string {
 	other := *s
 	other.Before = ""
@@ -162,21 +162,21 @@ func (s *search) with(change func(*search)) string {
 	return other.link()
 }
 
-// Narrows reports whether the search leaves jobs out.
+// Narrows reports whether the search excludes any jobs.
 func (s *search) Narrows() bool {
 	return len(s.Everyone()) > 0
 }
 
-// More reports whether one of the fields that are folded away is set.
+// More reports whether one of the fields is set that are folded by default.
 func (s *search) More() bool { return s.Worker+s.Since+s.Until+s.Key+s.Meta+s.ID != "" }
 
-// Scans reports whether jobs are searched by what no index finds.
+// Scans reports whether the search needs a scan, since no index finds the jobs.
 func (s *search) Scans() bool {
 	f := &s.filter
 	return (len(f.Args)+len(f.Meta) > 0 || f.Error+f.Worker != "") && len(f.IDs) == 0 && f.UniqueKey == ""
 }
 
-// known returns how many jobs match, where the counts of the store can tell.
+// known returns how many jobs match, if that can be computed from the counts of the store.
 func (s *search) known(counts []job.Count) (n int64, ok bool) {
 	f := &s.filter
 	if len(f.IDs) > 0 || len(f.Args)+len(f.Meta) > 0 || f.Error+f.Worker+f.UniqueKey != "" || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||

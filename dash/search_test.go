@@ -46,7 +46,7 @@ func TestSearch(t *testing.T) {
 		"nonsense=1&state=nonsense":     {failed, later},
 	} {
 		body := get(t, h, "/jobs?"+query).Body.String()
-		for strings.Contains(body, going) { // on a busy machine
+		for strings.Contains(body, going) { // needed on a busy machine
 			body = get(t, h, "/jobs?"+query).Body.String()
 		}
 		for _, j := range []*job.Job{failed, later} {
@@ -71,7 +71,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// The page says what was searched for, and leads on from there.
+// TestSearchIsTheURL: the page shows the search of its URL, and its links continue from there.
 func TestSearchIsTheURL(t *testing.T) {
 	s := memory.New()
 	jobs := enqueue(t, s, "mail", `{"user":1}`, 120)
@@ -107,7 +107,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestSearchByWorker: the page of workers leads to the jobs of each, also of one whose name begins or ends with a space.
+// TestSearchByWorker: the page of workers links to the jobs of each, even if its name starts or ends with a space.
 func TestSearchByWorker(t *testing.T) {
 	for _, name := range []string{"shop-1", " shop-1", "shop-1 ", "a=b&c+d"} {
 		s := memory.New()
@@ -120,7 +120,7 @@ func TestSearchByWorker(t *testing.T) {
 		h := dash.New(dash.Config{Store: s})
 		link := regexp.MustCompile(`/jobs\?worker=[^"]*`).FindString(get(t, h, "/workers").Body.String())
 		w := get(t, h, html.UnescapeString(link))
-		for strings.Contains(w.Body.String(), going) { // on a busy machine
+		for strings.Contains(w.Body.String(), going) { // needed on a busy machine
 			w = get(t, h, html.UnescapeString(link))
 		}
 		if has(t, w, http.StatusOK, `data-id="`+j.ID.String()); !strings.Contains(html.UnescapeString(w.Body.String()), `name="worker" value="`+name+`"`) {

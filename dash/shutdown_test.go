@@ -13,8 +13,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestShutdownEndsLivePages shuts down the server of a program while a browser has a page of the dashboard open: http.Server.Shutdown waits
-// for all answers, and this one would last ten minutes.
+// TestShutdownEndsLivePages shuts down the server of a program while a browser has a live page open: http.Server.Shutdown waits for all responses,
+// and this one would take ten minutes.
 func TestShutdownEndsLivePages(t *testing.T) {
 	for name, start := range map[string]func(*httptest.Server){
 		"HTTP/1.1": (*httptest.Server).Start,
@@ -24,7 +24,7 @@ func TestShutdownEndsLivePages(t *testing.T) {
 			server := httptest.NewUnstartedServer(dash.New(dash.Config{Store: memory.New()}))
 			start(server)
 			defer server.Close()
-			for range 2 { // the second one is of a server that is known
+			for range 2 { // the second request is to a known server
 				request, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/", nil)
 				if err != nil {
 					t.Fatal(err)

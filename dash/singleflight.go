@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A singleFlight value is read from the store by one of those who ask for it; the others wait for that, or take it if it is fresh.
+// A singleFlight value is read from the store by one of its concurrent callers; the others wait for the result, and all use it while it is fresh.
 type singleFlight[T any] struct {
 	read func(context.Context) (T, error)
 	turn chan struct{} // holds one value: the right to read
@@ -23,7 +23,7 @@ func newShared[T any](read func(context.Context) (T, error)) *singleFlight[T] {
 	return s
 }
 
-// get returns the value, which is not to be changed.
+// get returns the value, which must not be changed.
 func (s *singleFlight[T]) get(ctx context.Context) (T, error) {
 	if value, ok := s.known(); ok {
 		return value, nil
@@ -53,7 +53,7 @@ func (s *singleFlight[T]) get(ctx context.Context) (T, error) {
 	return value, nil
 }
 
-// fill reads the value, for those who get it next.
+// fill reads the value, so that following calls of get find it.
 func (s *singleFlight[T]) fill(ctx context.Context) error {
 	_, err := s.get(ctx)
 	return err

@@ -30,7 +30,7 @@ var packed = sync.OnceValue(func() map[string][]byte {
 	return found
 })
 
-// serveStatic serves a file that its address names by its content, so that browsers may keep it.
+// serveStatic serves a file whose URL has a version of its content, so that browsers may cache it.
 func serveStatic(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if r.URL.Query().Get("v") == version(name) {
@@ -45,7 +45,7 @@ func serveStatic(w http.ResponseWriter, r *http.Request) {
 	http.ServeFileFS(w, r, files, "static/"+name)
 }
 
-// version returns what changes with the content of a static file.
+// version returns a text that changes with the content of a static file.
 func version(name string) string {
 	content, err := files.ReadFile("static/" + name)
 	if err != nil {

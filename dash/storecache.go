@@ -7,11 +7,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// fresh is for how long what was read from the store is shown to others: a bit less than the second between two looks of a
-// page.
+// fresh is how long values read from the store are cached: a bit less than the second between two renderings of a page.
 const fresh = 900 * time.Millisecond
 
-// A storeCache is what many pages read of a store; each part is read once for all who ask within a moment.
+// A storeCache caches what many pages read from a store; each part is read once for all concurrent readers.
 type storeCache struct {
 	counts  *singleFlight[[]job.Count]
 	queues  *singleFlight[[]job.QueueInfo]
@@ -30,8 +29,8 @@ func newStoreCache(s job.Store) *storeCache {
 	return l
 }
 
-// A cachedStore answers what job.Why asks about a job and its limits, and about queues and workers, from what was read a moment ago: a page asks it
-// about several jobs.
+// A cachedStore answers the calls of job.Why with a job, its limits, queues and workers that were read a moment ago, since a page calls job.Why for
+// several jobs.
 type cachedStore struct {
 	job.Store
 	h   *handler
@@ -58,7 +57,7 @@ func (s cachedStore) Limits(context.Context, string, ...string) ([]job.LimitUse,
 	return []job.LimitUse{s.use}, nil
 }
 
-// limitUse returns how far the limits of a queue and a key are used.
+// limitUse returns the use of the limits of a queue and a key.
 func (h *handler) limitUse(ctx context.Context, queue, key string) (job.LimitUse, error) {
 	return h.limitUses.get(limitUseOf(queue, key), func() (job.LimitUse, error) {
 		uses, err := h.Store.Limits(ctx, queue, key)
@@ -69,12 +68,12 @@ func (h *handler) limitUse(ctx context.Context, queue, key string) (job.LimitUse
 	})
 }
 
-// why says why a job, as it was read, does not run where the limits of its queue and its key are used so far.
+// why returns why a job, as it was read, does not run with this use of the limits of its queue and its key.
 func (h *handler) why(ctx context.Context, j *job.Job, use job.LimitUse) (string, error) {
 	return job.Why(ctx, cachedStore{h.Store, h, j, use}, j.ID)
 }
 
-// forget lets what is read next be read anew, after a change.
+// forget makes the next reads read anew, after a change.
 func (l *storeCache) forget() {
 	l.counts.forget()
 	l.queues.forget()
@@ -82,5 +81,5 @@ func (l *storeCache) forget() {
 	l.crons.forget()
 }
 
-// limitUseOf is by what the use of the limits of a queue and a key is remembered.
+// limitUseOf returns the cache key for the limit use of a queue and a limit key.
 func limitUseOf(queue, key string) string { return queue + " " + key }

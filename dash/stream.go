@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// An event is a server-sent event, as it is and deflated: it is made once for all streams that send it.
+// An event is a server-sent event, plain and deflated: it is created once for all streams that send it.
 type event struct{ plain, deflated []byte }
 
 func newEvent(plain []byte) *event { return &event{plain, deflated(plain)} }
 
-// dataEvent makes an event of data: a string or a map of strings.
+// dataEvent returns an event with data: a string or a map of strings.
 func dataEvent(name string, data any) *event {
 	var b bytes.Buffer
 	b.WriteString("event: " + name + "\ndata: ")
-	encoder := json.NewEncoder(&b) // which writes no line break but the last
+	encoder := json.NewEncoder(&b) // it writes no line break except the last
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(data) // which has no error for strings
+	_ = encoder.Encode(data) // encoding strings cannot fail
 	b.WriteString("\n")
 	return newEvent(b.Bytes())
 }
 
 var (
-	alive   = sync.OnceValue(func() *event { return newEvent([]byte(":\n\n")) })                      // a comment
-	nothing = sync.OnceValue(func() *event { return newEvent([]byte("event: parts\ndata: {}\n\n")) }) // is different, and the page can be read
+	alive   = sync.OnceValue(func() *event { return newEvent([]byte(":\n\n")) })                      // a comment line
+	nothing = sync.OnceValue(func() *event { return newEvent([]byte("event: parts\ndata: {}\n\n")) }) // nothing has changed, and the trouble is over
 )
 
 // A stream sends server-sent events.
@@ -37,23 +37,23 @@ type stream struct {
 		SetWriteDeadline(time.Time) error
 		Flush() error
 	}
-	packed  bool // by gzip
+	packed  bool // with gzip
 	gzip    gzipStream
 	sent    time.Time
-	failing *event // the trouble that was sent last, unless that is over
+	failing *event // the trouble that was sent last, or nil if it is over
 }
 
-// A response is where a stream sends to while its request is being served.
+// A response is the destination of a stream while its request is being served.
 type response struct {
 	io.Writer
 	*http.ResponseController
 }
 
-// newStream makes the stream that answers a request.
+// newStream returns the stream that answers a request.
 func newStream(w http.ResponseWriter, r *http.Request) *stream {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Add("Vary", "Accept-Encoding")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies that collect what they pass on
+	w.Header().Set("X-Accel-Buffering", "no") // for proxies that buffer responses
 	s := &stream{packed: acceptsGzip(r)}
 	if s.packed {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -61,15 +61,16 @@ func newStream(w http.ResponseWriter, r *http.Request) *stream {
 	return s
 }
 
-// due returns when something is to be sent.
+// due returns when the next event is to be sent at the latest.
 func (s *stream) due() time.Time {
 	if s.sent.IsZero() {
-		return time.Now().Add(beat) // the page is about to be drawn
+		return time.Now().Add(beat) // the page is about to be rendered
 	}
 	return s.sent.Add(beat)
 }
 
-// send sends the parts of a page that have changed, or why it could not be drawn, once. Without either it is silent, unless that was long.
+// send sends the changed parts of a page, or, once, why it could not be rendered. Without either it sends nothing, unless nothing was sent for a
+// beat.
 func (s *stream) send(changed, trouble *event) error {
 	late := !s.sent.IsZero() && time.Since(s.sent) >= beat
 	e := changed
@@ -102,7 +103,7 @@ func (s *stream) event(e *event) error {
 	return s.write(e.deflated)
 }
 
-// end ends the stream, of which the browser may have left.
+// end ends the stream. The browser may have disconnected.
 func (s *stream) end() {
 	if s.packed && !s.sent.IsZero() {
 		_ = s.write(s.gzip.end())
@@ -110,7 +111,7 @@ func (s *stream) end() {
 }
 
 func (s *stream) write(texts ...[]byte) error {
-	_ = s.to.SetWriteDeadline(time.Now().Add(mostWrite)) // where the server can
+	_ = s.to.SetWriteDeadline(time.Now().Add(mostWrite)) // if the server supports it
 	for _, b := range texts {
 		if _, err := s.to.Write(b); err != nil {
 			return err

@@ -15,40 +15,40 @@ import (
 
 const (
 	mostRows   = 50                  // kinds of a queue, or queues of a kind
-	mostNewest = 20                  // jobs among which one that is due is looked for
-	mostLeft   = 30 * 24 * time.Hour // that is said of the time until a queue is empty
+	mostNewest = 20                  // jobs that are searched for one that is due
+	mostLeft   = 30 * 24 * time.Hour // maximum time that is shown until a queue is empty
 )
 
-// A subjectPage is that of a queue or a kind: why it is slow.
+// A subjectPage is the page of a queue or a kind. It shows why jobs are slow.
 type subjectPage struct {
 	drawing
 	Name    string
 	Reaches []reachLink
 	Parts   []subjectPart // the kinds of a queue, or the queues of a kind
-	Others  int           // how many of these are not shown
-	Workers []workerRow   // that run its jobs
+	Others  int           // number of these that are not shown
+	Workers []workerRow   // workers that run its jobs
 	Waits   []kindRow
 
-	// Of a queue.
+	// Only of a queue.
 	Queue  *queueRow // nil for a kind
-	Left   string    // until it is empty
-	Limits []string  // how far each limit is used
-	Why    string    // why the newest of its due jobs does not run
+	Left   string    // time until it is empty
+	Limits []string  // use of each limit
+	Why    string    // why its newest due job does not run
 	Keys   *waitingKeys
 	Newest job.ID
-	Own    []job.Override // the first keys with limits of their own
-	More   int            // and how many others
+	Own    []job.Override // the first keys with their own limits
+	More   int            // number of other such keys
 }
 
-// A subjectPart is how many jobs of one kind are in one queue.
+// A subjectPart is the number of jobs of one kind in one queue.
 type subjectPart struct {
 	Name                       string
 	Queued, Running, Discarded int64
-	Failed, Attempts           int64  // of a kind, in the last hour, in all queues
+	Failed, Attempts           int64  // only of a kind: in the last hour, in all queues
 	Page, Jobs                 string // addresses
 }
 
-// queue is the page of one queue.
+// queue loads the page of one queue.
 func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	name := v.Query.Get("name")
 	if name == "" {
@@ -86,7 +86,7 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	if listed < 0 && !known {
 		return nil, noSubject("queue", name)
 	}
-	if row.Wait > 0 { // otherwise all are due later
+	if row.Wait > 0 { // otherwise no job is due yet
 		d.Left = timeLeft(row.Queued, row.Rate)
 	}
 	d.Limits = limitLines(use)
@@ -102,7 +102,7 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	return p, nil
 }
 
-// kind is the page of one kind.
+// kind loads the page of one kind.
 func (h *handler) kind(ctx context.Context, v *view) (*page, error) {
 	d := &subjectPage{Name: v.Query.Get("name")}
 	if d.Name == "" {
@@ -122,7 +122,7 @@ func noSubject(what, name string) error {
 	return refuse(http.StatusNotFound, "There is no %s %.130q with jobs or workers.", what, name)
 }
 
-// fillSubject fills in what both have. It reports whether there are jobs of it, or workers.
+// fillSubject fills in what both pages have. It reports whether the subject has jobs or workers.
 func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s subject, now level) (known bool, err error) {
 	if err := beside(ctx, h.cache.past.fill, h.cache.counts.fill, h.cache.workers.fill, func(ctx context.Context) error {
 		_, err := h.readReach(ctx, v, s)
@@ -185,7 +185,7 @@ func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s su
 	return known || len(d.Workers) > 0, nil
 }
 
-// subjectParts adds up the counts, those with most jobs that are not finished first.
+// subjectParts adds up the counts. Parts with the most unfinished jobs come first.
 func subjectParts(counts []job.Count, s subject) []subjectPart {
 	parts := map[string]*subjectPart{}
 	for _, c := range counts {
@@ -220,7 +220,7 @@ func subjectParts(counts []job.Count, s subject) []subjectPart {
 	return rows
 }
 
-// fill sets the addresses of a part of s, and how its attempts ended.
+// fill sets the URLs of a part of s, and the results of its attempts.
 func (p *subjectPart) fill(v *view, past *past, s subject) {
 	if s.kind != "" {
 		p.Page, p.Jobs = v.URL(subject{queue: p.Name}.url()), v.URL(jobsURL("kind", s.kind, "queue", p.Name))
@@ -231,7 +231,7 @@ func (p *subjectPart) fill(v *view, past *past, s subject) {
 	p.Failed, p.Attempts = all.Failed, all.Completed+all.Failed
 }
 
-// url is the address of the page of a queue or a kind.
+// url returns the URL of the page of a queue or a kind.
 func (s subject) url() string {
 	if s.queue != "" {
 		return "/queue?" + url.Values{"name": {s.queue}}.Encode()
@@ -239,7 +239,7 @@ func (s subject) url() string {
 	return "/kind?" + url.Values{"name": {s.kind}}.Encode()
 }
 
-// timeLeft says when a queue is empty if jobs are completed as lately, and none are added.
+// timeLeft returns when a queue will be empty if jobs are completed at the current rate, and none are added.
 func timeLeft(queued, rate int64) string {
 	switch {
 	case queued == 0:
@@ -254,7 +254,7 @@ func timeLeft(queued, rate int64) string {
 	return "empty in " + span(max(left, time.Second)) + " at this rate, if none are added"
 }
 
-// limitLines says how far the limits of a queue are used.
+// limitLines describes the use of the limits of a queue.
 func limitLines(use job.LimitUse) (lines []string) {
 	if use.Running > 0 {
 		lines = append(lines, fmt.Sprintf("%s of %s that may run at once", number(use.QueueRunning), number(use.Running)))

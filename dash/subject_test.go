@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// report has a worker report what it did in the last minutes.
+// report reports statistics of the last minutes as a worker does.
 func report(t *testing.T, s job.Store, info job.WorkerInfo, stats ...job.Stat) {
 	t.Helper()
 	_, err := s.Renew(t.Context(), job.Renewal{Worker: info.Name, Session: job.NewSession(), Lease: time.Minute, Info: info, Stats: stats})
@@ -44,7 +44,7 @@ func TestQueuePage(t *testing.T) {
 		"<h1>Queue mail</h1>", `name=mail.send">mail.send</a>`, "mail.bounce", "not >other<", "shop-1", "not elsewhere",
 		"1 of 1 that may run at once", "90 per minute, 5 at once may start", "3 of each limit key may run at once",
 		"units: 500 per hour", "not the next job starts", "units of each limit key: 40 per second", "2 of each limit key start each time it is its turn", "not limits of their own",
-		"empty in 4 min at this rate, if none are added", // 40 at 10 a minute
+		"empty in 4 min at this rate, if none are added", // 40 jobs at 10 per minute
 		`10<span class="of">/60</span>`, "up to 50", "Pause")
 	has(t, get(t, h, "/kind?name=mail.send"), http.StatusOK, "<h1>Kind mail.send</h1>", `name=mail">mail</a>`, "shop-1", "not elsewhere", `/failures?kind=mail.send"`, "not that may run at once")
 	has(t, get(t, h, "/queues"), http.StatusOK, `"/queue?name=mail"`)
@@ -53,7 +53,7 @@ func TestQueuePage(t *testing.T) {
 	}
 }
 
-// The page of a queue says why the newest job that is due does not run, and not why one that is scheduled does not.
+// TestQueuePageSaysWhy: the page of a queue shows why its newest due job does not run, and ignores jobs that are scheduled for later.
 func TestQueuePageSaysWhy(t *testing.T) {
 	s := memory.New()
 	due := enqueue(t, s, "mail.send", `{}`, 1, job.Queue("mail"))[0]

@@ -25,7 +25,7 @@ var functions = template.FuncMap{
 	},
 }
 
-// number shows an integer of any type with commas between its thousands.
+// number formats an integer of any type with commas between thousands.
 func number(n any) string {
 	digits := fmt.Sprint(n)
 	var b strings.Builder
@@ -38,7 +38,7 @@ func number(n any) string {
 	return b.String()
 }
 
-// count shows a number of things: "1 job", "2 jobs".
+// count formats a number of things: "1 job", "2 jobs".
 func count(n any, thing string) string {
 	text := number(n)
 	if text != "1" {
@@ -47,7 +47,7 @@ func count(n any, thing string) string {
 	return text + " " + thing
 }
 
-// either returns what to say of one thing, or of several.
+// either returns the singular text or the plural text for n.
 func either(n int64, one, several string) string {
 	if n == 1 {
 		return one
@@ -55,7 +55,7 @@ func either(n int64, one, several string) string {
 	return several
 }
 
-// span shows a duration as people say it, with two digits or so. dash.js writes the same.
+// span formats a duration for people, with about two digits. dash.js does the same.
 func span(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -84,7 +84,7 @@ func pair(d, large time.Duration, name string, small time.Duration, rest string)
 	return text
 }
 
-// ago shows how long ago something was, in whole units; less than zero is yet to come.
+// ago formats how long ago something was, in whole units; a negative duration is in the future.
 func ago(d time.Duration) string {
 	whole := func(d time.Duration) string {
 		switch {
@@ -106,7 +106,7 @@ func ago(d time.Duration) string {
 	return whole(d) + " ago"
 }
 
-// due is ago of what has not happened yet. dash.js writes the same.
+// due is ago for an event that has not happened yet. dash.js does the same.
 func due(d time.Duration) string {
 	if d >= time.Second {
 		return "due " + ago(d)
@@ -114,7 +114,7 @@ func due(d time.Duration) string {
 	return ago(d)
 }
 
-// short is the end of an ID, which differs most.
+// short returns the end of an ID, which differs most between IDs.
 func short(id job.ID) string {
 	text := id.String()
 	return text[len(text)-8:]
@@ -132,7 +132,7 @@ func bytesText(n uint64) string {
 	return strconv.FormatFloat(size, 'f', 0, 64) + " " + units[unit]
 }
 
-// clip cuts a text that is too long to show.
+// clip shortens a text that is too long to show.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -6,31 +6,31 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// axis is how wide the drawing of a timeline is; it is stretched to what room there is.
+// axis is the width of a timeline's drawing, which is stretched to the available space.
 const axis = 1000
 
-// A timeline is the life of a job, an attempt a row.
+// A timeline is the life of a job, with a row for each attempt.
 type timeline struct {
 	From, To time.Time
 	Rows     []attempt
 }
 
-// An attempt is a wait, and what came after it.
+// An attempt is a wait, and the run after it.
 type attempt struct {
-	N       int // 0 for one that has not begun
-	Missing int // attempts before it of which nothing is kept: snoozed, released, or too many
+	N       int // 0 if it has not started
+	Missing int // attempts before it without a record: snoozed, released, or too old to be kept
 	Wait    time.Duration
 	Started time.Time
 	Ended   time.Time // zero while it runs
 	Run     time.Duration
 	Outcome string // a state, or "failed", "put off"
 	Worker  string
-	Due     time.Time // of one that has not begun
+	Due     time.Time // of an attempt that has not started
 
 	WaitX, WaitWidth, RunX, RunWidth int
 }
 
-// Room is how many attempts are in view at once while more may come; one scrolls to the others.
+// Room is how many attempts are visible without scrolling, with space for more to come.
 func (t *timeline) Room() int { return min(len(t.Rows)+2, 6) }
 
 func newTimeline(j *job.Job, now time.Time) timeline {
@@ -60,7 +60,7 @@ func newTimeline(j *job.Job, now time.Time) timeline {
 		}
 		a.Run = max(end.Sub(a.Started), 0)
 		a.RunX, a.RunWidth = t.stretch(a.Started, end)
-		a.RunWidth = max(a.RunWidth, 4) // to be seen
+		a.RunWidth = max(a.RunWidth, 4) // to be visible
 		a.RunX = min(a.RunX, axis-a.RunWidth)
 		since = end
 		t.Rows = append(t.Rows, a)
@@ -83,7 +83,7 @@ func newTimeline(j *job.Job, now time.Time) timeline {
 	return t
 }
 
-// stretch returns where the time between two moments is drawn.
+// stretch returns the position of a time span in the drawing.
 func (t *timeline) stretch(from, to time.Time) (x, width int) {
 	whole := t.To.Sub(t.From)
 	if whole <= 0 {

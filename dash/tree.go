@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	watchFor = 5 * time.Second // after a look at a job its worker tells of the tree so long
-	mostRow  = 25              // tasks beside each other that are shown unfolded
+	watchFor = 5 * time.Second // how long the worker keeps reporting the tree after a page has read it
+	mostRow  = 25              // sibling tasks that are shown unfolded
 )
 
-// A tree is what the tasks of a running job are doing.
+// A tree is the live task tree of a running job.
 type tree struct {
 	At    time.Time
 	Root  inspect.Node
-	Tasks int // in all
+	Tasks int // number of all tasks
 	Waits []waits
 }
 
-// Waits is how many tasks wait for the same kind of thing.
+// Waits is the number of tasks that wait for the same kind of thing.
 type waits struct {
 	For string
 	N   int
@@ -58,7 +58,7 @@ func (h *handler) watch(ctx context.Context, id job.ID) (*tree, error) {
 	return t, nil
 }
 
-// nodes yields a task and all below it.
+// nodes yields a task and all its descendants.
 func nodes(n *inspect.Node) func(yield func(*inspect.Node) bool) {
 	var walk func(n *inspect.Node, yield func(*inspect.Node) bool) bool
 	walk = func(n *inspect.Node, yield func(*inspect.Node) bool) bool {
@@ -75,16 +75,16 @@ func nodes(n *inspect.Node) func(yield func(*inspect.Node) bool) {
 	return func(yield func(*inspect.Node) bool) { walk(n, yield) }
 }
 
-// A taskView is a task of a tree, or a group of tasks that are alike, for its template. What runs below a group is shown twice:
-// together, grouped again, and below each member.
+// A taskView is a task of a tree, or a group of similar tasks, for the template. The descendants of a group are shown twice:
+// merged and grouped again, and below each member.
 type taskView struct {
 	inspect.Node
 	v        *view
 	t        *tree
 	id       job.ID
 	root     bool
-	together bool // below a group: its own members are not shown
-	member   bool // or below one: of a group, the members alone are shown
+	together bool // below a group: the members of nested groups are not shown
+	member   bool // below a member: of nested groups only the members are shown
 }
 
 // Task returns the root of the tree of this page's job.
@@ -93,7 +93,7 @@ func (v *view) Task() taskView {
 	return taskView{Node: d.Tree.Root.Grouped(), v: v, t: d.Tree, id: d.ID, root: true}
 }
 
-// below returns the tasks from first up to end, as far as there are so many.
+// below returns the child tasks from first to end, as far as they exist.
 func (t taskView) below(first, end int) []taskView {
 	if t.Group != nil && t.member {
 		return nil
@@ -105,13 +105,13 @@ func (t taskView) below(first, end int) []taskView {
 	return views
 }
 
-// First are the tasks below that are shown at once.
+// First are the child tasks that are shown unfolded.
 func (t taskView) First() []taskView { return t.below(0, mostRow) }
 
-// Rest are the tasks below that are folded.
+// Rest are the child tasks that are folded.
 func (t taskView) Rest() []taskView { return t.below(mostRow, len(t.Tasks)) }
 
-// Left is how many tasks below are not known here.
+// Left is the number of child tasks that are missing in the tree.
 func (t taskView) Left() int {
 	if t.Group != nil && t.member {
 		return 0
@@ -131,7 +131,7 @@ func (t taskView) Members() []taskView {
 	return views
 }
 
-// Began shows for how long the task has been there.
+// Began shows how long the task has existed.
 func (t taskView) Began() template.HTML {
 	if t.Age < time.Second {
 		return ""
@@ -139,7 +139,7 @@ func (t taskView) Began() template.HTML {
 	return t.v.Since(t.t.At.Add(-t.Age).Round(time.Second))
 }
 
-// Ends shows when the wait will end by itself, where that is known.
+// Ends shows when the wait will end by itself, if that is known.
 func (t taskView) Ends() template.HTML {
 	if t.Wait.Until.IsZero() {
 		return ""
@@ -157,22 +157,22 @@ func (t taskView) Place() string {
 	return path.Join(path.Base(dir), file) + ":" + strconv.Itoa(w.Line)
 }
 
-// Call is the function of another package that the task has called there.
+// Call is the function of another package that the task has called at that place.
 func (t taskView) Call() string {
 	call := t.Wait.Call
-	if strings.HasPrefix(call, ourPackage) { // whose waits have names of their own
+	if strings.HasPrefix(call, ourPackage) { // its waits have their own names
 		return ""
 	}
-	end := strings.IndexByte(call+"[", '[') // what follows are types
+	end := strings.IndexByte(call+"[", '[') // type parameters follow
 	return call[strings.LastIndexByte(call[:end], '/')+1:]
 }
 
 const ourPackage = "github.com/meanwhile-go/meanwhile."
 
-// On says what the task waits for in particular; the paths of tasks begin below the job.
+// On is the specific thing that the task waits for; paths of tasks are relative to the job.
 func (t taskView) On() string { return strings.TrimPrefix(t.Wait.On, t.t.Root.Path+"/") }
 
-// Label is the name of the task; that of the job's own is the kind.
+// Label is the name of the task; the label of the job's own task is the kind.
 func (t taskView) Label() string {
 	if t.root {
 		return strings.TrimSuffix(t.Name, " "+t.id.String())
@@ -180,7 +180,7 @@ func (t taskView) Label() string {
 	return t.Name
 }
 
-// Stop is the address of the question whether to cancel the task, where one may.
+// Stop is the URL of the page that asks whether to cancel the task, or "" if that is not allowed.
 func (t taskView) Stop() string {
 	if t.v.ReadOnly || t.root || t.Group != nil || t.Kind == "blocking" || t.State == "abandoned" {
 		return ""
@@ -216,7 +216,7 @@ func (h *handler) confirmTask(ctx context.Context, v *view) (*page, error) {
 	return nil, refuse(http.StatusNotFound, "The job has no such task. It may have ended.")
 }
 
-// cancelTask has the worker of a job cancel one of its tasks.
+// cancelTask makes the worker of a job cancel one of its tasks.
 func (h *handler) cancelTask(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
 	j, err := h.findJob(ctx, r.PathValue("id"))
 	if err != nil {

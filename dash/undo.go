@@ -15,25 +15,25 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Bounds of what can be undone.
+// Limits of undoing.
 const (
 	mostUndone = 1000             // jobs of one action
-	mostBefore = time.Second      // for which they are read before it
-	mostUndos  = 50               // actions
-	undoTime   = 10 * time.Minute // after an action
+	mostBefore = time.Second      // time limit for reading the jobs before the action
+	mostUndos  = 50               // actions that are kept
+	undoTime   = 10 * time.Minute // time after an action in which it can be undone
 )
 
-// An undo is an action that can be taken back as long as nothing has come of it.
+// An undo reverts an action, as far as its jobs have not changed or run since.
 type undo struct {
 	ID    string
 	Time  time.Time
 	Entry job.AuditEntry // of the action
-	Jobs  int            // that can be put back; zero for an action on something else
+	Jobs  int            // jobs that can be restored; zero for an action on something else
 
 	run func(context.Context) (job.ActionResult, error)
 }
 
-// The undos of a dashboard are kept in its memory: the newest ones, for a while.
+// undos are the undos of a dashboard, in memory: the newest ones, for a while.
 type undos struct {
 	mu   sync.Mutex
 	kept []*undo // the newest first
@@ -51,7 +51,7 @@ func (s *undos) add(u *undo) string {
 	return u.ID
 }
 
-// recent returns those that are kept, the newest first.
+// recent returns the undos that are kept, the newest first.
 func (s *undos) recent() []*undo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *undos) find(id string) *undo {
 	return nil
 }
 
-// remove returns the undo with an ID, for its caller alone, or nil.
+// remove removes the undo with an ID and returns it, or nil. Only one caller gets it.
 func (s *undos) remove(id string) *undo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *undos) fresh() []*undo {
 	return s.kept
 }
 
-// Undo is what takes back the action that led to this page; nil where nothing does.
+// Undo returns the undo of the action that led to this page, or nil.
 func (v *view) Undo() *undo {
 	if v.ReadOnly {
 		return nil
@@ -95,7 +95,7 @@ func (v *view) Undo() *undo {
 	return v.h.undos.find(v.Query.Get("did-undo"))
 }
 
-// undo takes an action back.
+// undo undoes an action.
 func (h *handler) undo(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
 	u := h.undos.remove(r.PostForm.Get("undo"))
 	if u == nil {
@@ -126,7 +126,7 @@ type pausable struct {
 	pause  func(ctx context.Context, paused bool) error
 }
 
-// pause pauses or resumes something, and leads back to a page that offers to undo it unless it was so before.
+// pause pauses or resumes something, and leads back to a page that offers to undo it unless nothing has changed.
 func (h *handler) pause(ctx context.Context, r *http.Request, done job.AuditEntry, p pausable, paused bool, back string) (string, error) {
 	was, err := p.paused(ctx)
 	if err != nil {
@@ -145,7 +145,7 @@ func (h *handler) pause(ctx context.Context, r *http.Request, done job.AuditEntr
 	return withQuery(back, url.Values{"did-undo": {id}}), nil
 }
 
-// A standing is what actions change of a job. Attempt grows with each claim, so jobs with the same one have not run since.
+// A standing is the part of a job that actions change. Attempt grows with each claim, so if it is the same, the job has not run since.
 type standing struct {
 	state    job.State
 	queue    string
@@ -158,7 +158,7 @@ func standingOf(j *job.Job) standing {
 	return standing{j.State, j.Queue, j.Priority, j.RunAt.UTC().Round(0), j.Attempt}
 }
 
-// standings returns those of jobs by their IDs. Jobs that are gone are left out.
+// standings returns the standings of jobs by their IDs. Deleted jobs are left out.
 func (h *handler) standings(ctx context.Context, ids []job.ID) (map[job.ID]standing, error) {
 	found := map[job.ID]standing{}
 	for part := range slices.Chunk(ids, mostSelected) {
@@ -172,8 +172,8 @@ func (h *handler) standings(ctx context.Context, ids []job.ID) (map[job.ID]stand
 	return found, nil
 }
 
-// queuedBefore returns the queued jobs that an action is about to change. Where they are too many or take too long to find, there are none:
-// the action cannot be undone.
+// queuedBefore returns the queued jobs that an action is about to change. If they are too many or take too long to find, it returns none: the action
+// cannot be undone.
 func (h *handler) queuedBefore(ctx context.Context, t *target) (map[job.ID]standing, error) {
 	if !t.Undone || t.Done > 0 {
 		return nil, nil
@@ -205,7 +205,7 @@ func (h *handler) queuedBefore(ctx context.Context, t *target) (map[job.ID]stand
 // A change is what an action did to a queued job that has not run since.
 type change struct{ before, after standing }
 
-// undoJobs keeps how to put back the jobs that an action has changed, and returns the ID of the undo; "" where there is none.
+// undoJobs saves how to revert the changes of an action, and returns the ID of the undo, or "" if there is nothing to undo.
 func (h *handler) undoJobs(ctx context.Context, r *http.Request, done job.AuditEntry, before map[job.ID]standing) (string, error) {
 	after, err := h.standings(ctx, slices.Collect(maps.Keys(before)))
 	if err != nil {
@@ -226,7 +226,7 @@ func (h *handler) undoJobs(ctx context.Context, r *http.Request, done job.AuditE
 	}}), nil
 }
 
-// revert puts jobs back to where they were before an action, as far as they still are where it left them.
+// revert restores jobs to their standing before an action, unless they have changed since.
 func (h *handler) revert(ctx context.Context, changes map[job.ID]change) (done job.ActionResult, err error) {
 	now, err := h.standings(ctx, slices.Collect(maps.Keys(changes)))
 	if err != nil {
@@ -252,7 +252,7 @@ func (h *handler) revert(ctx context.Context, changes map[job.ID]change) (done j
 	return done, nil
 }
 
-// reversal is what the job is to get back, and nothing else: of a job that is finished the state that it is in.
+// reversal returns the one field to restore, and zero for the others. For a finished job it is the state in which the action left it.
 func (c change) reversal() (r standing) {
 	switch {
 	case c.after.state != c.before.state:
@@ -267,7 +267,7 @@ func (c change) reversal() (r standing) {
 	return r
 }
 
-// restore is the action that takes the change back.
+// restore returns the action that restores the standing of a reversal.
 func (r standing) restore() job.Action {
 	switch {
 	case r.state != "":

@@ -19,7 +19,7 @@ import (
 
 var undoButton = regexp.MustCompile(`name="undo" value="(\w+)"`)
 
-// did follows an action to the page it leads to, and returns the undo that this offers; "" for none.
+// did follows an action to its result page, and returns the ID of the undo that the page offers, or "".
 func did(t *testing.T, h http.Handler, w *httptest.ResponseRecorder, want string) (undo string) {
 	t.Helper()
 	page := get(t, h, w.Header().Get("Location"))
@@ -30,7 +30,7 @@ func did(t *testing.T, h http.Handler, w *httptest.ResponseRecorder, want string
 	return ""
 }
 
-// TestUndo: each action on queued jobs is undone, and a job is what it was before.
+// TestUndo: each action on queued jobs can be undone, and then the job is as it was before.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func() (job.Store, error){
@@ -45,7 +45,7 @@ func TestUndo(t *testing.T) {
 			defer s.Close()
 			h := dash.New(dash.Config{Store: s})
 			enqueue(t, s, "mail", `{}`, 1)
-			failed := settle(t, s, job.DefaultQueue, func(j *job.Job) { // with an attempt behind it
+			failed := settle(t, s, job.DefaultQueue, func(j *job.Job) { // with a finished attempt
 				j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour
 				j.Failures = []job.Failure{{Attempt: 1, Error: "no"}}
 			})
@@ -84,7 +84,7 @@ func describe(t *testing.T, s job.Store, jobs []*job.Job) string {
 	return b.String()
 }
 
-// TestUndoLeavesAlone: what has run or was changed since an action, and what it did to other jobs than queued ones, stays.
+// TestUndoLeavesAlone: an undo does not touch jobs that have run or changed since the action, or that were not queued.
 func TestUndoLeavesAlone(t *testing.T) {
 	s := memory.New()
 	h := dash.New(dash.Config{Store: s})
@@ -100,7 +100,7 @@ func TestUndoLeavesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	post(t, h, "/jobs/action", "action", "retry", "id", jobs[0].ID.String())
-	ran := settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State = job.Canceled }) // canceled as before, but it has run
+	ran := settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State = job.Canceled }) // canceled as before, but it has run since
 	post(t, h, "/jobs/action", "action", "delete", "id", jobs[1].ID.String())
 	did(t, h, post(t, h, "/undo", "undo", undo), "Undone for 2 jobs; 2 left alone, as they have run or were changed since; 1 left alone, as another job holds its unique key.")
 	for _, test := range []struct {
@@ -111,7 +111,7 @@ func TestUndoLeavesAlone(t *testing.T) {
 			t.Errorf("%v is %s, want %s", test.id, got, test.want)
 		}
 	}
-	// Nothing is offered where nothing can be put back, or nothing was changed.
+	// No undo is offered if nothing was changed, or nothing can be restored.
 	if undo := did(t, h, post(t, h, "/jobs/action", "action", "priority", "argument", "5", "id", jobs[2].ID.String()), "1 job changed"); undo != "" {
 		t.Error("an action that changed nothing can be undone")
 	}
@@ -123,7 +123,7 @@ func TestUndoLeavesAlone(t *testing.T) {
 	}
 }
 
-// An eager store has a worker that runs a job as soon as an action is done, which is queued again.
+// An eager store runs a job, as a worker would, as soon as an action has queued it.
 type eager struct {
 	*memory.Store
 	run func()
@@ -134,7 +134,7 @@ func (e eager) Apply(ctx context.Context, f job.Filter, action job.Action) (job.
 	return e.Store.Apply(ctx, f, action)
 }
 
-// TestUndoOfWhatRunsAtOnce: nothing is offered for a job that has run before the action returned.
+// TestUndoOfWhatRunsAtOnce: no undo is offered for a job that has run before the action returned.
 func TestUndoOfWhatRunsAtOnce(t *testing.T) {
 	s := memory.New()
 	h := dash.New(dash.Config{Store: eager{s, func() {
@@ -142,11 +142,11 @@ func TestUndoOfWhatRunsAtOnce(t *testing.T) {
 	}}})
 	enqueue(t, s, "mail", `{}`, 1, job.In(time.Hour))
 	if undo := did(t, h, post(t, h, "/jobs/action", "action", "run", "all", "1"), "1 job due now"); undo != "" {
-		t.Error("what has run can be undone")
+		t.Error("a job that has run can be undone")
 	}
 }
 
-// TestUndoPause: pausing and resuming are undone, unless somebody else did so, or nothing was changed.
+// TestUndoPause: pausing and resuming can be undone, unless another user has done so, or nothing was changed.
 func TestUndoPause(t *testing.T) {
 	s := memory.New()
 	enqueue(t, s, "mail", `{}`, 1)
@@ -172,7 +172,7 @@ func TestUndoPause(t *testing.T) {
 	}
 }
 
-// TestUndoIsBounded: in jobs, in number and in time.
+// TestUndoIsBounded: the number of jobs, the number of undos and their time are limited.
 func TestUndoIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,12 +184,12 @@ func TestUndoIsBounded(t *testing.T) {
 		has(t, get(t, h, "/jobs/action?action=delete&all=1"), http.StatusOK, "This cannot be undone", "not "+few)
 		undo := did(t, h, post(t, h, "/jobs/action", "action", "priority", "argument", "9", "all", "1"), "1,000 jobs changed")
 		if undo == "" {
-			t.Error("1,000 jobs cannot be put back")
+			t.Error("an action on 1,000 jobs cannot be undone")
 		}
 		one := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()
 		has(t, get(t, h, "/jobs/action?action=cancel&all=1"), http.StatusOK, "This cannot be undone: only what changes up to 1,000 jobs can be.", "not "+few)
 		if undo := did(t, h, post(t, h, "/jobs/action", "action", "priority", "argument", "8", "all", "1"), "1,001 jobs changed"); undo != "" {
-			t.Error("1,001 jobs can be put back")
+			t.Error("an action on 1,001 jobs can be undone")
 		}
 		time.Sleep(10 * time.Minute)
 		has(t, get(t, h, "/audit"), http.StatusOK, "not Can be undone")
@@ -202,7 +202,7 @@ func TestUndoIsBounded(t *testing.T) {
 	})
 }
 
-// TestUndoReadOnly: who may only look is offered nothing to undo.
+// TestUndoReadOnly: viewers are offered no undo.
 func TestUndoReadOnly(t *testing.T) {
 	s, viewer := memory.New(), false
 	h := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return viewer }})

@@ -2,15 +2,15 @@ package dash
 
 import "strings"
 
-// An update is what a page was from a drawing on at which it had changed. It is never changed itself, but for first.
+// An update is a version of a page, created by a rendering in which the page has changed. It is immutable except for first.
 type update struct {
-	n     int // of the updates before it
+	n     int // number of previous updates
 	parts map[string]string
-	news  *event // the parts that have changed since the update before
-	first *event // all parts, for those who come now; made when somebody does
+	news  *event // the parts that have changed since the previous update
+	first *event // all parts, for new readers; created for the first of them
 }
 
-// since returns what has changed since an update, nil is none. Whoever has the one before is sent what others are.
+// since returns the changes since an update; nil stands for none. Readers that have the previous update share one event.
 func (u *update) since(sent *update) *event {
 	switch {
 	case sent == u:
@@ -30,8 +30,8 @@ func (u *update) since(sent *update) *event {
 	return dataEvent("parts", found)
 }
 
-// changed returns the parts that differ from those that were sent. Of a list to whose beginning rows were added, it returns
-// these alone, as a part with "+" behind its ID.
+// changed returns the parts that differ from those that were sent. If rows were added at the start of a list, it returns only
+// these, as a part with "+" after its ID.
 func changed(sent, parts map[string]string) map[string]string {
 	news := map[string]string{}
 	for id, html := range parts {
@@ -45,10 +45,10 @@ func changed(sent, parts map[string]string) map[string]string {
 	return news
 }
 
-// rowBegin is what a part begins with that is nothing but rows.
+// rowBegin is the start of a part that consists only of rows.
 const rowBegin = "<tr data-id="
 
-// addedRows returns the rows that a list has before those that it had. It may have lost some at its end.
+// addedRows returns the rows that were added at the start of a list. The list may have lost some at its end.
 func addedRows(old, html string) (rows string, ok bool) {
 	if !strings.HasPrefix(old, rowBegin) || !strings.HasPrefix(html, rowBegin) {
 		return "", false

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A view is what the templates are given: the page, and who looks at it.
+// A view is the data of the templates: the page, and its reader.
 type view struct {
 	*page
 	h    *handler
@@ -20,10 +20,10 @@ type view struct {
 	Path     string // below the prefix
 	Query    url.Values
 	ReadOnly bool
-	Theme    string // "light", "dark", or "" for that of the system
+	Theme    string // "light", "dark", or "" for the system's theme
 	Now      time.Time
-	gzip     bool // the browser takes it
-	Live     bool // drawn for a page that is there: times are written by its script
+	gzip     bool // the browser accepts gzip
+	Live     bool // rendered for a page that is already shown, whose script writes the times
 }
 
 func (h *handler) view(r *http.Request, name string) *view {
@@ -35,18 +35,18 @@ func (h *handler) view(r *http.Request, name string) *view {
 	return v
 }
 
-// Config is that of the dashboard.
+// Config returns the configuration of the dashboard.
 func (v *view) Config() Config { return v.h.Config }
 
-// Static returns the address of a static file.
+// Static returns the URL of a static file.
 func (v *view) Static(name string) string {
 	return v.h.Prefix + "/static/" + name + "?v=" + version(name)
 }
 
-// URL returns the address of a page.
+// URL returns the URL of a page.
 func (v *view) URL(path string) string { return v.h.Prefix + path }
 
-// Here returns the address of this page without what reports an action that was done.
+// Here returns the URL of this page without the parameters that report the result of an action.
 func (v *view) Here() string {
 	q := url.Values{}
 	for name, values := range v.Query {
@@ -63,10 +63,10 @@ func (v *view) Here() string {
 // Frozen reports whether the page is not live.
 func (v *view) Frozen() bool { return v.frozen }
 
-// MostSearch is for how long jobs are searched.
+// MostSearch is the time limit of a search for jobs.
 func (v *view) MostSearch() string { return span(mostSearch) }
 
-// Preview shows the beginning of args.
+// Preview shows the start of args.
 func (v *view) Preview(args json.RawMessage) string {
 	if len(args) > 4<<10 {
 		return bytesText(uint64(len(args))) + " of args"
@@ -74,17 +74,17 @@ func (v *view) Preview(args json.RawMessage) string {
 	return clip(string(v.h.masker.JSON(args)), 160)
 }
 
-// Mask hides what is secret in a text.
+// Mask hides secret values in a text.
 func (v *view) Mask(text string) string { return v.h.masker.Text(text) }
 
-// HasJobs and HasLogs report what the dashboard has pages for.
+// HasJobs and HasLogs report whether the dashboard has pages for jobs and for logs.
 func (v *view) HasJobs() bool { return v.h.Store != nil }
 func (v *view) HasLogs() bool { return v.h.Logs != nil }
 
 // Can reports whether the reader may change anything.
 func (v *view) Can() bool { return !v.ReadOnly }
 
-// Ago shows how long ago a time was or how far away it is, and the time itself to whoever points at it.
+// Ago shows how long ago a time was or how far away it is, with the time itself as a tooltip.
 func (v *view) Ago(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
@@ -92,7 +92,7 @@ func (v *view) Ago(t time.Time) template.HTML {
 	return v.clock("ago", t, ago(v.Now.Sub(t)))
 }
 
-// Due is Ago of a time at which something is to happen: when it has not, it is due.
+// Due is Ago for the time of a future event: if it has passed, the event is due.
 func (v *view) Due(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
@@ -108,8 +108,8 @@ func (v *view) Since(t time.Time) template.HTML {
 	return v.clock("since", t, span(v.Now.Sub(t)))
 }
 
-// clock is an element whose text goes on in the browser. It is drawn empty for a page that is there already, so that a
-// part is sent only when something else changes.
+// clock returns an element whose text the script updates. It is empty for a page that is already shown, so that a part is sent
+// only when something else changes.
 func (v *view) clock(kind string, t time.Time, text string) template.HTML {
 	if v.Live {
 		text = ""
@@ -124,7 +124,7 @@ const ThemePath = "/theme"
 
 const themeCookie = "meanwhile_theme"
 
-// theme sets the colours for this browser.
+// theme sets the color theme for this browser.
 func (h *handler) theme(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		h.fail(w, r, formError(err))
@@ -145,7 +145,7 @@ func (h *handler) theme(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, h.Prefix+backTo(r.PostForm.Get("back"), "/"), http.StatusSeeOther)
 }
 
-// backTo returns a path of the dashboard that a form names, and never one elsewhere.
+// backTo returns a path of the dashboard that a form names, and never another address.
 func backTo(path, fallback string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") ||

@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	mostWaitKinds = 20 // of jobs
-	mostKindWaits = 5  // of each
+	mostWaitKinds = 20 // kinds of jobs
+	mostKindWaits = 5  // waits of each
 )
 
-// A kindRow says where the time of the jobs of a kind goes, in all workers together.
+// A kindRow shows what the jobs of a kind spend their time on, in all workers together.
 type kindRow struct {
 	Kind  string
 	Time  time.Duration
-	Part  int // of the time of all kinds, of 1000
+	Part  int // of the time of all kinds, in thousandths
 	Waits []waitPart
 }
 
-// A waitPart is a wait with its part of the time of a kind, of 100.
+// A waitPart is a wait with its percentage of the time of a kind.
 type waitPart struct {
 	Wait string
 	Part int
 }
 
-// kindRows adds up what workers report that are not gone.
+// kindRows adds up the reports of all workers that are not gone.
 func kindRows(workers []workerRow) []kindRow {
 	times := make(map[string]map[string]time.Duration)
 	byKind := make(map[string]time.Duration)
@@ -63,7 +63,7 @@ func kindRows(workers []workerRow) []kindRow {
 	return rows[:min(mostWaitKinds, len(rows))]
 }
 
-// part is how many parts of the whole d is, of so many.
+// part returns d as a part of whole, rounded: of stands for all of it.
 func part(d, whole time.Duration, of float64) int {
 	return int(math.Round(of * float64(d) / float64(max(1, whole))))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// The first page says where the time of jobs goes, of all workers together.
+// TestWaitsByKind: the overview shows what jobs spend their time on, for all workers together.
 func TestWaitsByKind(t *testing.T) {
 	s := memory.New()
 	h := dash.New(dash.Config{Store: s})
@@ -34,7 +34,7 @@ func TestWaitsByKind(t *testing.T) {
 	checkEscaped(t, "/", w.Body.String())
 }
 
-// However many kinds workers report, the page shows a few.
+// TestWaitsByKindAreBounded: however many kinds workers report, the page shows a few.
 func TestWaitsByKindAreBounded(t *testing.T) {
 	s := memory.New()
 	for worker := range 10 {

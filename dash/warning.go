@@ -12,28 +12,28 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A warning is something that somebody should look at.
+// A warning is something that needs attention.
 type warning struct {
-	Grave bool // work is not done; otherwise it may be meant so
+	Grave bool // jobs are not being run; otherwise it may be intended
 	Text  string
-	At    time.Time // after the text, if it is set
+	At    time.Time // shown after the text, if it is set
 	More  string
 	URL   string
 
-	since time.Time // as far as that is known
-	// Several of one sort are put together: "8 queues are paused" has the thing "queue" and many " are paused".
+	since time.Time // zero if unknown
+	// Several warnings of one sort are merged: "8 queues are paused" has the thing "queue" and many " are paused".
 	thing, name string
 	many        string
-	all         string // where they all are
+	all         string // URL of a list of all of them
 }
 
 const (
-	longWait  = time.Minute // how long a job may be due in a queue
-	mostAlike = 2           // warnings of a sort are shown one by one; more of them are put together
-	mostNamed = 3           // of those
+	longWait  = time.Minute // how long a job may be due in a queue before there is a warning
+	mostAlike = 2           // up to this many warnings of a sort are shown separately; more of them are merged
+	mostNamed = 3           // names in a merged warning
 )
 
-// findWarnings returns what needs attention: the grave first, of these the newest.
+// findWarnings returns what needs attention, grave warnings first, and among equals the newest.
 func findWarnings(counts []job.Count, past *past, kinds []failing, queues []queueRow, workers []workerRow, crons []cronRow) []warning {
 	found := slices.Concat(ofKinds(kinds), ofWorkers(workers), ofQueues(queues, past), ofCrons(crons), ofUnknown(counts, workers))
 	if lately := past.attempts(0, hour, subject{}); lately.Discarded > 0 {
@@ -124,7 +124,7 @@ func ofCrons(crons []cronRow) (found []warning) {
 	return found
 }
 
-// ofUnknown warns of queued jobs that no worker handles.
+// ofUnknown warns of queued jobs whose kind no worker handles.
 func ofUnknown(counts []job.Count, workers []workerRow) (found []warning) {
 	known := map[string]bool{}
 	for _, w := range workers {
@@ -150,7 +150,7 @@ func ofUnknown(counts []job.Count, workers []workerRow) (found []warning) {
 
 func (w *warning) sort() string { return w.thing + w.many }
 
-// together puts warnings of one sort together where they are many, in the place of the first.
+// together merges warnings of one sort if there are many, at the position of the first.
 func together(found []warning) (left []warning) {
 	alike := map[string][]warning{}
 	for _, w := range found {
@@ -184,7 +184,7 @@ func joined(all []warning) warning {
 	return first
 }
 
-// are is count with its verb: "1 job is", "2 jobs are".
+// are is count with a verb: "1 job is", "2 jobs are".
 func are(n int64, thing string) string {
 	return count(n, thing) + either(n, " is", " are")
 }

@@ -107,7 +107,7 @@ func TestAttention(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := memory.New()
-				time.Sleep(2 * time.Hour) // past the beginning of all time
+				time.Sleep(2 * time.Hour) // so that the start of the clock is in the past
 				test.make(t, s)
 				w := get(t, dash.New(dash.Config{Store: s}), "/")
 				has(t, w, http.StatusOK, test.want)
@@ -126,7 +126,7 @@ func tick(t *testing.T, s job.Store, cron string, next time.Duration) {
 	}
 }
 
-// stat tells of a minute some minutes ago.
+// stat reports the statistics of a minute some minutes ago.
 func stat(t *testing.T, s job.Store, ago int, retried, discarded int64) {
 	t.Helper()
 	beat(t, s, func(r *job.Renewal) {
@@ -140,7 +140,7 @@ func stat(t *testing.T, s job.Store, ago int, retried, discarded int64) {
 	})
 }
 
-// failures tells of a minute in which attempts failed.
+// failures reports a minute in which attempts failed.
 func failures(t *testing.T, s job.Store, ago int, completed, retried int64) {
 	t.Helper()
 	beat(t, s, func(r *job.Renewal) {
@@ -151,7 +151,7 @@ func failures(t *testing.T, s job.Store, ago int, completed, retried int64) {
 	})
 }
 
-// failOne has a job of kind mail fail, and tells of more.
+// failOne makes a job of kind mail fail, and reports more failures.
 func failOne(t *testing.T, s job.Store) {
 	t.Helper()
 	enqueue(t, s, "mail", `{}`, 1)
@@ -182,7 +182,7 @@ func TestCharts(t *testing.T) {
 			"not Run time <b class=\"num\">–", "not Wait for a worker <b class=\"num\">–", "Queued <b class=\"num\">3</b>", "up to 500")
 		has(t, get(t, h, "/queues"), http.StatusOK, `data-label="Per minute">100<`)
 
-		// The hour is read once; after that, only the minutes that may have changed are.
+		// The hour is read once; after that, only the minutes that may have changed.
 		open(t, h, "/", 0)
 		time.Sleep(10 * time.Minute)
 		if got := time.Since(s.filter.Load().Since); got > 20*time.Minute {
@@ -196,7 +196,7 @@ func TestCharts(t *testing.T) {
 	})
 }
 
-// TestQueueChart: how long the queues were is what workers saw, not the sum of it.
+// TestQueueChart: the length of the queues is what workers have observed, not the sum of their reports.
 func TestQueueChart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
@@ -218,7 +218,7 @@ func TestQueueChart(t *testing.T) {
 	})
 }
 
-// A statsCounted store notes which stats were asked for.
+// A statsCounted store records which statistics were read.
 type statsCounted struct {
 	*memory.Store
 	filter atomic.Pointer[job.StatsFilter]

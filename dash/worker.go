@@ -9,14 +9,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// goneAfter is for how long nothing has been heard of a worker that is taken for gone: the default lease.
+// goneAfter is the time since the last report of a worker after which it counts as gone: the default lease.
 const goneAfter = 30 * time.Second
 
 // A workerRow is a worker in the list.
 type workerRow struct {
 	job.WorkerInfo
 	Gone bool
-	Part int // of its places that are taken, of 1000
+	Part int // used part of its concurrency, in thousandths
 }
 
 func (h *handler) workers(ctx context.Context, _ *view) (*page, error) {
@@ -66,7 +66,7 @@ func (h *handler) workerAction(ctx context.Context, r *http.Request, done *job.A
 	return "", refuse(http.StatusBadRequest, "%.40q is no action on workers.", command)
 }
 
-// sendCommand leaves word for a worker.
+// sendCommand sends a worker a command.
 func (h *handler) sendCommand(ctx context.Context, worker string, o job.Command) error {
 	err := h.Store.SendCommand(ctx, worker, o)
 	if errors.Is(err, job.ErrNoWorker) {

@@ -19,7 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// lines are the records of a service, once there are so many: time, level, message and attributes, by their messages.
+// lines waits until a service has this many records, and returns a sorted list of them: message, level, time and attributes of each.
 func (s *server) lines(t *testing.T, service string, want int) (lines []string) {
 	t.Helper()
 	var kept []logs.Record
@@ -37,7 +37,7 @@ func (s *server) lines(t *testing.T, service string, want int) (lines []string) 
 	return lines
 }
 
-// What Loki's own client pushes is kept with its labels and its metadata.
+// TestLokiClient: records from Loki's own client are stored with their labels and metadata.
 func TestLokiClient(t *testing.T) {
 	s := serve(t)
 	at := time.Date(2026, 11, 23, 10, 0, 0, 123456789, time.UTC)
@@ -65,7 +65,7 @@ func TestLokiClient(t *testing.T) {
 	}
 }
 
-// Elasticsearch's own client accepts the server, and is told what became of each document.
+// TestElasticsearchClient: Elasticsearch's own client accepts the server, and gets the result of each document.
 func TestElasticsearchClient(t *testing.T) {
 	s := serve(t)
 	client, err := elasticsearch.NewClient(elasticsearch.Config{Addresses: []string{"http://" + s.http}, CompressRequestBody: true})

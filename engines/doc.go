@@ -1,3 +1,3 @@
-// Package engines tests outputs and inputs of logs against the servers and clients they are made for, which run as programs of their own. It has
-// nothing but tests, and is a module so that what those servers are made of never becomes ours.
+// Package engines tests the outputs and inputs of logs against the servers and clients that they are made for, which run in separate processes. It
+// has only tests, and is a separate module so that the dependencies of those servers do not become ours.
 package engines

@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// What the exporter of OpenTelemetry for Go sends by gRPC is kept, with and without compression.
+// TestGRPCExporter: records that OpenTelemetry's Go exporter sends by gRPC are stored, with and without compression.
 func TestGRPCExporter(t *testing.T) {
 	s := serve(t)
 	for _, compression := range []string{"none", "gzip"} {
@@ -51,7 +51,7 @@ func TestGRPCExporter(t *testing.T) {
 	}
 }
 
-// failures keeps the error of an export, which the provider only logs.
+// failures keeps the errors of exports, which the provider only logs.
 type failures struct {
 	sdklog.Exporter
 	err error

@@ -20,18 +20,19 @@ import (
 )
 
 const (
-	run       = 20_000 // records, of all services
-	mostBatch = 1000   // records of a call
+	run       = 20_000 // records, of all services together
+	mostBatch = 1000   // records of one export request
 )
 
 var services = []string{"api", "größe.web", "worker-7"}
 
-// A program logs 20,000 records, while the collector is killed, killed while it is held, held, and exports to somebody who has
-// no room: each record arrives, those of a service in their order, and what comes twice was on its way when that happened.
+// TestHarmToCollector: a program logs 20,000 records while the collector is killed, killed while it is suspended, suspended, and
+// gets errors from the server that it exports to. Each record arrives, those of a service in order, and only records that were in
+// flight at such a moment arrive twice.
 func TestHarmToCollector(t *testing.T) {
 	sink := newSink(t)
 	p, address := collect(t, sink.address, collecting{})
-	var there atomic.Bool // it may be killed
+	var there atomic.Bool // the collector is up and may be killed
 	killed := make(chan struct{}, 2)
 	kills, refusals := 0, 0
 	sink.before = func(w http.ResponseWriter, _ []exported, taken int) (done bool) {
@@ -40,7 +41,7 @@ func TestHarmToCollector(t *testing.T) {
 			if kills++; kills == 2 {
 				p.hold()
 			}
-			p.kill() // before it has the answer
+			p.kill() // before it receives the answer
 			there.Store(false)
 			killed <- struct{}{}
 		case taken >= 8000 && refusals < len(services):
@@ -60,7 +61,7 @@ func TestHarmToCollector(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.hold()
-	err = s.log(t, t.Context(), run/2) // whoever logs is not held up
+	err = s.log(t, t.Context(), run/2) // programs that log are not blocked
 	p.release()
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,8 @@ func TestHarmToCollector(t *testing.T) {
 	checkArrived(t, s, arrived, (kills+refusals+1)*len(services)*mostBatch)
 }
 
-// The server itself is killed while it forwards: each record arrives, and what comes twice had not been noted.
+// TestHarmToServer: the server itself is killed while it forwards. Each record arrives, and only records whose arrival was not
+// noted yet arrive twice.
 func TestHarmToServer(t *testing.T) {
 	sink := newSink(t)
 	_, address := collect(t, sink.address, collecting{})
@@ -82,7 +84,7 @@ func TestHarmToServer(t *testing.T) {
 		if kills < 2 && taken >= 4000*(kills+1) && there.Load() {
 			s.kill()
 			kills++
-			before += taken + len(services)*mostBatch // with what is in the collector
+			before += taken + len(services)*mostBatch // including the records in the collector
 			there.Store(false)
 			killed <- struct{}{}
 		}
@@ -101,7 +103,7 @@ func TestHarmToServer(t *testing.T) {
 	checkArrived(t, s, arrived, before)
 }
 
-// startAgain starts a process again, twice.
+// startAgain restarts a process twice.
 func startAgain(ctx context.Context, p *process, killed <-chan struct{}, there *atomic.Bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("too few records arrive"))
 	defer cancel()
@@ -117,7 +119,7 @@ func startAgain(ctx context.Context, p *process, killed <-chan struct{}, there *
 	return nil
 }
 
-// log has each service log its part of so many records, and returns when the server has them.
+// log makes each service log its part of the records, and returns when the server has them.
 func (s *server) log(t *testing.T, ctx context.Context, records int) error {
 	handlers := make([]*logs.Handler, len(services))
 	for i, service := range services {
@@ -140,7 +142,7 @@ func (s *server) log(t *testing.T, ctx context.Context, records int) error {
 	})
 }
 
-// checkArrived fails unless all that a server keeps has arrived, for the first time in order, and at most so many once more.
+// checkArrived fails unless all records of a server have arrived, for the first time in order, and at most mostAgain of them once more.
 func checkArrived(t *testing.T, s *server, arrived []exported, mostAgain int) {
 	t.Helper()
 	kept := map[string][]logs.Record{}
@@ -150,7 +152,7 @@ func checkArrived(t *testing.T, s *server, arrived []exported, mostAgain int) {
 		total += len(kept[service])
 	}
 	if want := run / 2 / len(services) * len(services) * 2; total < want {
-		t.Errorf("the server keeps %d records, at least %d were logged", total, want)
+		t.Errorf("the server has %d records, want at least the %d that were logged", total, want)
 	}
 	next, seen, again := map[string]int{}, map[string]bool{}, 0
 	for _, a := range arrived {
@@ -170,7 +172,7 @@ func checkArrived(t *testing.T, s *server, arrived []exported, mostAgain int) {
 		t.Errorf("%d of %d records arrived: %v", len(seen), total, next)
 	}
 	if again > mostAgain {
-		t.Errorf("%d records came again, at most %d may", again, mostAgain)
+		t.Errorf("%d records arrived twice, want at most %d", again, mostAgain)
 	}
-	t.Logf("%d records of %s, %d came again", len(seen), strings.Join(slices.Sorted(maps.Keys(next)), ", "), again)
+	t.Logf("%d records of %s, %d arrived twice", len(seen), strings.Join(slices.Sorted(maps.Keys(next)), ", "), again)
 }

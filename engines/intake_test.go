@@ -26,7 +26,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// What a collector sends is kept once, and each field is where it is documented.
+// TestIntakeFields: a record from a collector is stored once, with each field where it is documented.
 func TestIntakeFields(t *testing.T) {
 	s := serve(t)
 	_, address := collect(t, "http://"+s.http, collecting{queue: true})
@@ -53,7 +53,7 @@ func TestIntakeFields(t *testing.T) {
 			}},
 		},
 		{
-			Resource:  &resource.Resource{Attributes: list(pair("service.name", of("no\nname")))}, // which is rejected, and nothing else
+			Resource:  &resource.Resource{Attributes: list(pair("service.name", of("no\nname")))}, // only this one is rejected
 			ScopeLogs: []*logspb.ScopeLogs{{LogRecords: []*logspb.LogRecord{{Body: of("lost")}}}},
 		},
 		{ScopeLogs: []*logspb.ScopeLogs{{LogRecords: []*logspb.LogRecord{{TimeUnixNano: 1, Body: of("of nobody")}}}}},
@@ -76,7 +76,7 @@ func TestIntakeFields(t *testing.T) {
 			t.Fatalf("%s: %v", service, err)
 		}
 		kept := s.kept(t, service)
-		slices.SortFunc(kept, func(a, b logs.Record) int { return cmp.Compare(a.Number, b.Number) }) // a search goes by time
+		slices.SortFunc(kept, func(a, b logs.Record) int { return cmp.Compare(a.Number, b.Number) }) // a search sorts by time
 		if len(kept) != len(want) {
 			t.Errorf("%d records of %s are kept, want %d", len(kept), service, len(want))
 		}
@@ -89,12 +89,12 @@ func TestIntakeFields(t *testing.T) {
 	}
 }
 
-// A collector goes on when the server that it sends to is killed or held: each record is kept, and twice at most what was on its
-// way when the server was killed.
+// TestIntakeHarm: a collector continues when the server that it sends to is killed or suspended. Each record is stored, and only
+// records that were in flight when the server was killed may be stored twice.
 func TestIntakeHarm(t *testing.T) {
 	const (
 		batch = 200
-		most  = 10 // requests that a collector has on their way at once
+		most  = 10 // concurrent requests of a collector
 		kills = 2
 	)
 	s := serve(t)
@@ -155,12 +155,12 @@ func TestIntakeHarm(t *testing.T) {
 		return different == run
 	})
 	if err != nil || again > kills*most*batch {
-		t.Errorf("%d of %d records are kept, %d of them again: %v", different, run, again, err)
+		t.Errorf("%d of %d records are stored, %d of them twice: %v", different, run, again, err)
 	}
-	t.Logf("%d records, %d were kept again", different, again)
+	t.Logf("%d records, %d were stored twice", different, again)
 }
 
-// export sends a request to a collector, which has it when this returns.
+// export sends a request to a collector. When it returns nil, the collector has the request.
 func export(ctx context.Context, address string, request *collector.ExportLogsServiceRequest) error {
 	body, err := proto.Marshal(request)
 	if err != nil {

@@ -25,13 +25,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// startLoki starts the server whose program MEANWHILE_LOKI names, with its own limits. It takes minutes to build, so that CI
-// has none.
+// startLoki starts the Loki server whose program MEANWHILE_LOKI names, with its default limits. Building it takes minutes, so CI does without it.
 func startLoki(t *testing.T) (p *process, address string) {
 	t.Helper()
 	program := os.Getenv("MEANWHILE_LOKI")
 	if program == "" {
-		t.Skip("MEANWHILE_LOKI does not name the program loki")
+		t.Skip("MEANWHILE_LOKI is not the path of the program loki")
 	}
 	address = free(t)
 	_, port, _ := net.SplitHostPort(address)
@@ -54,7 +53,7 @@ analytics: {reporting_enabled: false}
 	return start(t, address, program, "-config.file="+config), address
 }
 
-// A lokiLine is one of a stream.
+// A lokiLine is a line of a stream.
 type lokiLine struct {
 	labels   map[string]string
 	nanos    int64
@@ -62,7 +61,7 @@ type lokiLine struct {
 	metadata map[string]string
 }
 
-// lokiLines returns what a server keeps of a service, by their times.
+// lokiLines returns the lines that a server has of a service, by time.
 func lokiLines(t *testing.T, address, service string) (lines []lokiLine) {
 	t.Helper()
 	query := url.Values{
@@ -107,7 +106,7 @@ func lokiLines(t *testing.T, address, service string) (lines []lokiLine) {
 	return lines
 }
 
-// Labels and metadata are what they should be. Loki itself has _ for characters that names of labels do not have.
+// TestLokiFields: labels and metadata are as documented. Loki itself replaces characters that are not allowed in label names with _.
 func TestLokiFields(t *testing.T) {
 	_, address := startLoki(t)
 	s := serve(t, "loki://"+address)
@@ -151,7 +150,7 @@ func TestLokiFields(t *testing.T) {
 	s.sentAll(t, 1)
 	lines := lokiLines(t, address, service)
 	if len(lines) != len(samples) {
-		t.Fatalf("%d of %d lines are kept", len(lines), len(samples))
+		t.Fatalf("%d of %d lines are stored", len(lines), len(samples))
 	}
 	for i, sample := range samples {
 		at := begun.Add(time.Duration(i))
@@ -173,7 +172,7 @@ func TestLokiFields(t *testing.T) {
 	}
 }
 
-// A line that is too old is refused with all that come with it: it is found, and the others are there once.
+// TestLokiRefused: Loki refuses a whole request because of a line that is too old. That line is found, and the others are stored once.
 func TestLokiRefused(t *testing.T) {
 	_, address := startLoki(t)
 	s := serve(t, "loki://"+address)
@@ -201,7 +200,7 @@ func TestLokiRefused(t *testing.T) {
 	}
 }
 
-// A server of Loki is killed, and held: each record is there, and none twice.
+// TestLokiHarm: a Loki server is killed, and suspended. Each record is stored once.
 func TestLokiHarm(t *testing.T) {
 	p, address := startLoki(t)
 	s := serve(t, "loki://"+address)

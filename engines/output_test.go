@@ -19,16 +19,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A sample is a record that a program logs, and what becomes of it in OTLP.
+// A sample is a record that a program logs, with the expected OTLP record.
 type sample struct {
 	at      time.Time
 	level   slog.Level
 	message string
 	attrs   []any
 
-	number         int    // of the severity
-	severity, body string // as OTLP has them
-	want           string // the attributes, with their kinds
+	number         int    // severity number
+	severity, body string // in OTLP
+	want           string // the expected attributes, with their kinds
 }
 
 const trace, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -83,7 +83,7 @@ var samples = []sample{
 	},
 }
 
-// Each field of a record arrives as it is documented, with the identity that the record has in the store.
+// TestFields: each field of a record arrives as documented, with the identity that the record has in the store.
 func TestFields(t *testing.T) {
 	sink := newSink(t)
 	_, address := collect(t, sink.address, collecting{})

@@ -30,10 +30,10 @@ const (
 	stopLimit  = 30 * time.Second
 )
 
-// programs is the folder of those that were built.
+// programs is the folder of the built programs.
 var programs string
 
-// guard ends the servers and removes their programs, also when the tests are killed.
+// guard stops the servers and removes their programs, even if the tests are killed.
 var guard *harm.Guard
 
 func TestMain(m *testing.M) {
@@ -64,7 +64,7 @@ func guarded(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// Where the programs are built, each with the modules of the folder it is in, and once for all tests.
+// Builds of the programs, each with the modules of its own folder, and once for all tests.
 var (
 	buildMeanwhile = sync.OnceValues(func() (string, error) { return build("..", "./cmd/meanwhile") })
 	buildCollector = sync.OnceValues(func() (string, error) { return build(".", "./collector") })
@@ -87,7 +87,7 @@ func build(module, program string) (path string, err error) {
 	return path, nil
 }
 
-// begin starts a process that the guard knows of until wait returns.
+// begin starts a process that is registered with the guard until wait returns.
 func begin(cmd *exec.Cmd) (wait func() error, err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -97,8 +97,7 @@ func begin(cmd *exec.Cmd) (wait func() error, err error) {
 	return func() error { return errors.Join(cmd.Wait(), told, guard.Report(harm.HasEnded, pid)) }, nil
 }
 
-// built returns a program. When it cannot be built, because its modules are neither here nor to be had, it skips the test; in
-// CI the test fails.
+// built returns the path of a program. If it cannot be built because its modules cannot be downloaded, the test is skipped; in CI it fails.
 func built(t *testing.T, program func() (string, error)) string {
 	t.Helper()
 	path, err := program()
@@ -108,34 +107,34 @@ func built(t *testing.T, program func() (string, error)) string {
 	return path
 }
 
-// A process is a server in a process of its own, which can be killed and started again.
+// A process is a server process that can be killed and restarted.
 type process struct {
 	t       *testing.T
 	command []string
-	address string // answers HTTP when it is there
+	address string // answers HTTP when the server is up
 
 	cmd   *exec.Cmd
-	ended chan struct{} // closed when the one that was started last has ended
+	ended chan struct{} // closed when the latest process has ended
 
 	mu   sync.Mutex
 	said bytes.Buffer
 }
 
-// start starts a server and waits until it is there. It ends with the test.
+// start starts a server, waits until it is up, and stops it at the end of the test.
 func start(t *testing.T, address string, command ...string) *process {
 	t.Helper()
 	p := &process{t: t, command: command, address: address}
 	t.Cleanup(func() {
 		p.stop()
 		if t.Failed() {
-			t.Logf("%s said:\n%s", p.name(), p.output())
+			t.Logf("the output of %s:\n%s", p.name(), p.output())
 		}
 	})
 	p.start()
 	return p
 }
 
-// start starts it again, with the same command.
+// start starts the process again, with the same command.
 func (p *process) start() {
 	p.t.Helper()
 	cmd, ended := exec.Command(p.command[0], p.command[1:]...), make(chan struct{})
@@ -146,7 +145,7 @@ func (p *process) start() {
 	}
 	p.cmd, p.ended = cmd, ended
 	go func() {
-		_ = wait() // how it ended is in its state
+		_ = wait() // its exit is in cmd.ProcessState
 		close(ended)
 	}()
 	err = until(startLimit, func() bool {
@@ -163,21 +162,21 @@ func (p *process) start() {
 	})
 	select {
 	case <-ended:
-		p.t.Fatalf("%s ended at once: %v", p.name(), cmd.ProcessState)
+		p.t.Fatalf("%s ended immediately: %v", p.name(), cmd.ProcessState)
 	default:
 	}
 	if err != nil {
-		p.t.Fatalf("%s does not begin: %v", p.name(), err)
+		p.t.Fatalf("%s does not start: %v", p.name(), err)
 	}
 }
 
-// kill ends it at once, also when it is held.
+// kill kills the process, even if it is suspended.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.ended
 }
 
-// hold stops it in its tracks, and release has it go on.
+// hold suspends the process, and release resumes it.
 func (p *process) hold()    { p.signal(syscall.SIGSTOP) }
 func (p *process) release() { p.signal(syscall.SIGCONT) }
 
@@ -188,7 +187,7 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// stop has it end in order.
+// stop terminates the process gracefully.
 func (p *process) stop() {
 	if p.cmd == nil {
 		return
@@ -199,7 +198,7 @@ func (p *process) stop() {
 	case <-p.ended:
 	case <-time.After(stopLimit):
 		p.kill()
-		p.t.Errorf("%s does not end when it is told to", p.name())
+		p.t.Errorf("%s does not stop", p.name())
 	}
 }
 
@@ -211,7 +210,7 @@ func (p *process) Write(text []byte) (int, error) {
 	return p.said.Write(text)
 }
 
-// output is the end of what it has said.
+// output returns the end of the process's output.
 func (p *process) output() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -219,7 +218,7 @@ func (p *process) output() string {
 	return strings.TrimSpace(text[max(0, len(text)-8<<10):])
 }
 
-// until waits for something that another process brings about.
+// until polls until done returns true.
 func until(limit time.Duration, done func() bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Records that the other side will never take are found in their batches, left out and counted; the others arrive. Here it is
-// the collector that finds a request too large, and whom it exports to that finds a record no good.
+// TestRefused: records that the upstream will never accept are found in their batches, left out and counted; the others arrive.
+// Here the collector refuses requests that are too large, and the server that it exports to refuses some records.
 func TestRefused(t *testing.T) {
 	const no = "no good"
 	sink := newSink(t)
@@ -36,7 +36,7 @@ func TestRefused(t *testing.T) {
 		case 50, records - 1:
 			log.Info(strings.Repeat("too large ", 10_000))
 		default:
-			log.Info(fmt.Sprint("record ", n), "padding", strings.Repeat("x", 300)) // so that many together are too large as well
+			log.Info(fmt.Sprint("record ", n), "padding", strings.Repeat("x", 300)) // so that a batch is too large as well
 		}
 	}
 	if err := h.Flush(t.Context()); err != nil {

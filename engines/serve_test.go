@@ -21,15 +21,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A server is meanwhile logs serve in a process of its own.
+// A server is a "meanwhile logs serve" process.
 type server struct {
 	*process
-	listen string // address of the own protocol
+	listen string // address of our own protocol
 	http   string
 	client *remote.Client
 }
 
-// serve starts a server that forwards what it keeps to the outputs of some URLs.
+// serve starts a server that forwards records to the outputs of the URLs.
 func serve(t *testing.T, forward ...string) *server {
 	t.Helper()
 	s := &server{listen: free(t), http: free(t)}
@@ -52,7 +52,7 @@ func serve(t *testing.T, forward ...string) *server {
 	return s
 }
 
-// handler logs to the server as a program does that is one of its services.
+// handler returns a handler with which a program logs to the server as a service.
 func (s *server) handler(t *testing.T, service string) *logs.Handler {
 	t.Helper()
 	h, err := logs.NewHandler("tcp://"+s.listen, &logs.HandlerOptions{Level: slog.Level(-100), SenderOptions: logs.SenderOptions{
@@ -69,7 +69,7 @@ func (s *server) handler(t *testing.T, service string) *logs.Handler {
 	return h
 }
 
-// kept returns what the server keeps of a service, in its order.
+// kept returns the records that the server has of a service, in its order.
 func (s *server) kept(t *testing.T, service string) (records []logs.Record) {
 	t.Helper()
 	match, err := filter.Parse("service=" + strconv.Quote(service))
@@ -85,17 +85,17 @@ func (s *server) kept(t *testing.T, service string) (records []logs.Record) {
 	return records
 }
 
-// A forward is how far an output of a server has come with a service.
+// A forward is the progress of an output of a server for a service.
 type forward struct {
 	Service string
-	Next    uint64 // the number of the record that is sent next
+	Next    uint64 // number of the next record to send
 	Sent    int64
 	Refused int64
 	Retries int64
 	Failure string
 }
 
-// forwards returns how far the outputs have come, or nothing while the server does not answer.
+// forwards returns the progress of the outputs, or nothing while the server does not answer.
 func (s *server) forwards(t *testing.T) (all []forward) {
 	t.Helper()
 	text, err := s.client.Stats(t.Context())
@@ -112,7 +112,7 @@ func (s *server) forwards(t *testing.T) (all []forward) {
 	return all
 }
 
-// sentAll waits until the output has come to the end of each of so many services.
+// sentAll waits until the output has sent everything of each of the services.
 func (s *server) sentAll(t *testing.T, services int) {
 	t.Helper()
 	next := map[string]uint64{}
@@ -133,7 +133,7 @@ func (s *server) sentAll(t *testing.T, services int) {
 	}
 }
 
-// free returns an address that nobody listens at.
+// free returns an address that nothing listens on.
 func free(t *testing.T) string {
 	t.Helper()
 	port, err := harm.FreePort()

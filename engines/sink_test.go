@@ -20,21 +20,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// An exported is a record as a collector has exported it.
+// An exported is a record that a collector has exported.
 type exported struct {
 	*logspb.LogRecord
 	service string
-	others  int // attributes of its resource beside the service
+	others  int // number of attributes of its resource besides the service
 }
 
 func (e exported) identity() string { return text(attrOf(e.Attributes, "log.record.uid")) }
 
-// A sink is what a collector exports to, and reads that with the official types.
+// A sink is a server that a collector exports to. It decodes requests with the official types.
 type sink struct {
 	t       *testing.T
 	address string
 
-	// before is asked before records are taken, with how many there are already, and may answer itself. One call at a time.
+	// before is called, never concurrently, with the records of a request and the number of records received so far. It may
+	// answer the request itself.
 	before func(w http.ResponseWriter, records []exported, taken int) (done bool)
 
 	mu      sync.Mutex
@@ -110,7 +111,7 @@ func attrOf(attrs []*common.KeyValue, key string) *common.AnyValue {
 
 func text(v *common.AnyValue) string { return v.GetStringValue() }
 
-// show writes a value with its kind.
+// show formats a value with its kind.
 func show(v *common.AnyValue) string {
 	switch v := v.GetValue().(type) {
 	case nil:

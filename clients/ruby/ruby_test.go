@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestGem runs each file of tests with the minitest that Ruby brings.
+// TestGem runs each test file with the minitest that Ruby includes.
 func TestGem(t *testing.T) {
 	testenv.LongTest(t)
 	ruby := testenv.Program(t, "ruby")

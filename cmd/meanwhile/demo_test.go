@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// startDemo starts the demo with a folder for temporary files of its own, and returns what it prints.
+// startDemo starts the demo with its own folder for temporary files, and returns its output.
 func startDemo(t *testing.T, temporary string, args ...string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	t.Setenv("TMPDIR", temporary)
@@ -27,13 +27,13 @@ func startDemo(t *testing.T, temporary string, args ...string) (*exec.Cmd, *bufi
 	return cmd, bufio.NewReader(reader)
 }
 
-// readUntil reads lines until one begins with a text.
+// readUntil reads lines until one starts with a text.
 func readUntil(t *testing.T, lines *bufio.Reader, begin string) {
 	t.Helper()
 	for line := ""; !strings.HasPrefix(line, begin); {
 		var err error
 		if line, err = lines.ReadString('\n'); err != nil {
-			t.Fatalf("%v before a line that begins with %q", err, begin)
+			t.Fatalf("%v before a line that starts with %q", err, begin)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func countFiles(t *testing.T, folder string) int {
 	return len(entries)
 }
 
-// TestDemoInterrupted stops the demo in the middle, by code 130, and after its table, by code 0. Nothing of it is left.
+// TestDemoInterrupted stops the demo in the middle, with exit code 130, and after its table, with exit code 0. It leaves no files.
 func TestDemoInterrupted(t *testing.T) {
 	for _, test := range []struct {
 		latency, begin string
@@ -75,7 +75,7 @@ func TestDemoInterrupted(t *testing.T) {
 	}
 }
 
-// TestDemoLeft closes the demo's terminal, and what reads it: it cleans up all the same.
+// TestDemoLeft closes the demo's terminal, or the reader of its output: the demo cleans up all the same.
 func TestDemoLeft(t *testing.T) {
 	temporary := t.TempDir()
 	cmd, lines := startDemo(t, temporary, "--documents", "5", "--latency", "10s")
@@ -108,7 +108,7 @@ func TestDemoLeft(t *testing.T) {
 	}
 }
 
-// TestDemoKilled runs the demo after one that was killed: it does not mind what that has left.
+// TestDemoKilled runs the demo after another one was killed: the files that were left do not matter.
 func TestDemoKilled(t *testing.T) {
 	temporary := t.TempDir()
 	cmd, lines := startDemo(t, temporary, "--documents", "5", "--latency", "10s")
@@ -120,7 +120,7 @@ func TestDemoKilled(t *testing.T) {
 	cmd, lines = startDemo(t, temporary, "--documents", "5", "--latency", "1ms", "--exit")
 	readUntil(t, lines, "1,000 tasks")
 	readUntil(t, lines, "A search for")
-	for { // to the end, or it could not write
+	for { // read to the end, or it could not write
 		if _, err := lines.ReadString('\n'); err != nil {
 			break
 		}

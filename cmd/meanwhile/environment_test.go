@@ -9,7 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// sharedVariables are those that flags of different names or texts have, which mean the same.
+// sharedVariables are variables that set flags with different names or help texts but the same meaning.
 var sharedVariables = map[string]bool{
 	"MEANWHILE_LOGS_CA":         true, // --ca of logs find and others, --logs-ca of serve
 	"MEANWHILE_LOGS_TLS_CERT":   true, // --tls-cert there, --logs-tls-cert here
@@ -17,7 +17,7 @@ var sharedVariables = map[string]bool{
 	"MEANWHILE_LOGS_TOKEN_FILE": true, // --token-file there, --logs-token-file here
 }
 
-// TestVariablesHaveOneMeaning finds environment variables that two commands take for different things.
+// TestVariablesHaveOneMeaning fails if two commands use an environment variable for different things.
 func TestVariablesHaveOneMeaning(t *testing.T) {
 	meanings := map[string]map[string]bool{}
 	var visit func(n *kong.Node)
@@ -40,7 +40,7 @@ func TestVariablesHaveOneMeaning(t *testing.T) {
 	}
 	for variable, flags := range meanings {
 		if len(flags) > 1 != sharedVariables[variable] {
-			t.Errorf("%s means %q", variable, slices.Sorted(maps.Keys(flags)))
+			t.Errorf("%s has the meanings %q", variable, slices.Sorted(maps.Keys(flags)))
 		}
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// command starts the command as a process of its own whose results go to stdout.
+// command starts the command as a separate process whose results are written to stdout.
 func command(t *testing.T, stdout *os.File, args ...string) (cmd *exec.Cmd, stderr *bufio.Reader) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("processes cannot be interrupted here")
+		t.Skip("processes cannot be interrupted on this system")
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -63,7 +63,7 @@ func TestInterruptExitCode(t *testing.T) {
 	}
 }
 
-// TestSecondInterrupt stops the command while it cannot go on, because nobody reads its results: it ends at once.
+// TestSecondInterrupt interrupts the command while it is blocked because its results are not read: the second signal ends it immediately.
 func TestSecondInterrupt(t *testing.T) {
 	s := newServer()
 	defer s.Close()
@@ -72,7 +72,7 @@ func TestSecondInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = reader.Close(); _ = stdout.Close() }()
-	// Each result takes about 1,000 bytes and the pipe 64 kB. All that was asked for is printed, done or not.
+	// Each result has about 1,000 bytes, and the pipe holds 64 kB. All URLs are printed, done or not.
 	args := []string{"fetch", "--json", "-n", "2"}
 	for range 100 {
 		args = append(args, s.URL+"/ok?"+strings.Repeat("x", 1000))

@@ -24,8 +24,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// TestLivePages: a page that serve keeps up to date is counted as a request that is being answered, ends when whoever looks at it signs out,
-// and does not keep the server from stopping.
+// TestLivePages: a live page of serve is counted as a request in progress, ends when its reader signs out, and does not prevent the server from
+// stopping.
 func TestLivePages(t *testing.T) {
 	t.Parallel()
 	hash, err := bcrypt.GenerateFromPassword([]byte("open sesame"), 10)
@@ -94,7 +94,7 @@ func TestLivePages(t *testing.T) {
 	_, first := look()
 	if head := readPage(first); !strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") || !strings.Contains(head, "\r\nConnection: close\r\n") ||
 		!strings.Contains(head, "Content-Security-Policy") {
-		t.Errorf("the answer begins with %s", head)
+		t.Errorf("the response starts with %s", head)
 	}
 	answer, err := client.Get("http://" + address + "/metrics")
 	if err != nil {
@@ -103,7 +103,7 @@ func TestLivePages(t *testing.T) {
 	text, _ := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
 	if !strings.Contains(string(text), "\nmeanwhile_http_in_flight 2\n") {
-		t.Errorf("the live page and this request are not what is being answered:\n%s", text)
+		t.Errorf("the requests in progress are not the live page and this request:\n%s", text)
 	}
 	_, second := look()
 	readPage(second)
@@ -114,7 +114,7 @@ func TestLivePages(t *testing.T) {
 	for _, events := range []*bufio.Reader{first, second} {
 		begun := time.Now()
 		if _, err := io.Copy(io.Discard, events); err != nil || time.Since(begun) > 10*time.Second {
-			t.Errorf("%v after the sign-out the live page ended by %v", time.Since(begun), err)
+			t.Errorf("%v after the sign-out the live page ended with %v", time.Since(begun), err)
 		}
 	}
 	if answer, err = client.PostForm("http://"+address+"/sign-in", url.Values{"name": {"ada"}, "password": {"open sesame"}}); err != nil {
@@ -129,12 +129,12 @@ func TestLivePages(t *testing.T) {
 	select {
 	case err := <-ended:
 		if err != nil {
-			t.Errorf("the server ended by %v", err)
+			t.Errorf("the server ended with %v", err)
 		}
 	case <-time.After(30 * time.Second):
 		t.Error("the server does not stop while a page is live")
 	}
 	if _, err := io.Copy(io.Discard, third); err != nil {
-		t.Errorf("the live page ended by %v", err)
+		t.Errorf("the live page ended with %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
 
-// keepLogs is a command of the scripts: "keep-logs DIR FILE" keeps the records of a file, lines of JSON, in a store.
+// keepLogs is a script command: "keep-logs DIR FILE" stores the records of a file with lines of JSON.
 func keepLogs(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		store, err := segment.Open(ctx, ts.MkAbs(args[0]), segment.Config{})
@@ -41,8 +41,7 @@ func batches(ts *testscript.TestScript, file string) (all []*logs.Batch) {
 	return all
 }
 
-// serveLogs is a command of the scripts: "serve-logs DIR" serves a store that is there, at $LOGS, to who brings the token
-// "sesame".
+// serveLogs is a script command: "serve-logs DIR" serves an existing store, at $LOGS, to clients with the token "sesame".
 func serveLogs(ts *testscript.TestScript, _ bool, args []string) {
 	store, err := segment.OpenReadOnly(ts.MkAbs(args[0]), segment.Config{})
 	ts.Check(err)

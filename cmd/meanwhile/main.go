@@ -30,20 +30,20 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
 )
 
-// The exit codes, beside 0.
+// The exit codes other than 0.
 const (
 	exitFailed      = 1
 	exitUsage       = 2
 	exitInterrupted = 130
 )
 
-// A subcommand is one of those of the program, with what its arguments may be.
+// A subcommand is a subcommand of the program, with the struct of its flags.
 type subcommand struct {
 	name, help string
 	grammar    any
 }
 
-// subcommands returns the one that the first argument names, or all: to learn the flags of all takes longer than most commands run.
+// subcommands returns the subcommand that the first argument names, or all: parsing the flags of all takes longer than most commands run.
 func subcommands(args []string) []subcommand {
 	all := []subcommand{
 		{"demo", "Start here: 1,000 tasks beside 3 workers, and a dashboard.", new(demo.Command)},
@@ -66,7 +66,7 @@ func subcommands(args []string) []subcommand {
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// newParser returns the parser of a command line with these subcommands. It calls answered when --help or --version was.
+// newParser returns the parser of a command line with these subcommands. It calls answered after --help or --version.
 func newParser(subcommands []subcommand, stdout, stderr io.Writer, answered func()) *kong.Kong {
 	var flags struct {
 		PrintVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
@@ -84,14 +84,14 @@ func newParser(subcommands []subcommand, stdout, stderr io.Writer, answered func
 	}
 	parser, err := kong.New(&flags, options...)
 	if err != nil {
-		panic(err) // the grammar of a command is wrong
+		panic(err) // the flags of a command are invalid
 	}
 	return parser
 }
 
-// run is the command; it returns its exit code.
+// run runs the command and returns its exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if len(args) > 0 && args[0] == "help" { // as in meanwhile help fetch, which other commands know
+	if len(args) > 0 && args[0] == "help" { // as in meanwhile help fetch, which is common in other commands
 		args = append(slices.Clone(args[1:]), "--help")
 	}
 	answered := false // by --help or --version
@@ -121,13 +121,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	))
 }
 
-// oneDash is what kong says of an argument such as -level=debug.
+// oneDash matches kong's error about an argument such as -level=debug.
 var oneDash = regexp.MustCompile("^unknown flag -[^-]")
 
-// isFilter reports whether an argument is a filter of records, in which - negates.
+// isFilter reports whether an argument is a filter of records, in which - means not.
 func isFilter(argument *kong.Positional) bool { return argument.Name == "filter" }
 
-// fail prints what err has to say and returns its exit code. The context names the command; errors quote the arguments.
+// fail prints the text of err and returns its exit code. The context names the command; errors quote the arguments.
 func fail(stderr io.Writer, context *kong.Context, args []string, err error) int {
 	if err == nil {
 		return 0
@@ -157,7 +157,7 @@ func fail(stderr io.Writer, context *kong.Context, args []string, err error) int
 	return exitFailed
 }
 
-// password is what has a password in an argument, as of a database URL that stands in the wrong place.
+// password matches a password in an argument, as in a database URL in the wrong place.
 var password = regexp.MustCompile(`(://[^\s/@":]*:)[^\s"]*(@)|(?i:(\bpassword\s*=\s*)[^\s"]+)`)
 
 // withoutPasswords returns a text that quotes arguments without the passwords in them.

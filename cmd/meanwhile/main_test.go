@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"meanwhile": main, "send-request": sendRequestMain})
 }
 
-// tests are those of this package, where the process is not to be a command of a script.
+// tests runs the tests of this package, if the process is not a command of a script.
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
@@ -30,10 +30,9 @@ func (t tests) Run() int {
 	return t.M.Run()
 }
 
-// TestScript runs the scripts, each with servers of its own: $URL and $HOST are one by its address, $OTHER is the same by
-// another name, $SECURE one with a certificate nobody trusts. $PORT is free for a server of the script's own, and
-// cert.pem and key.pem are such a certificate for it. The condition [long] holds when the tests that take
-// long are wanted.
+// TestScript runs the scripts, each with its own servers: $URL and $HOST are the URL and the address of one, $OTHER is the same
+// server by another name, $SECURE is a server with an untrusted certificate. $PORT is free for a server of the script itself, and
+// cert.pem and key.pem are such a certificate for it. The condition [long] holds when long tests are enabled.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -46,7 +45,7 @@ func TestScript(t *testing.T) {
 			env.Values["server"] = s
 			env.Defer(func() { s.CloseClientConnections(); s.Close(); secure.Close() })
 			host := strings.TrimPrefix(s.URL, "http://")
-			env.Setenv("GOGC", "400") // a command would collect its garbage twice before it has begun; there are hundreds
+			env.Setenv("GOGC", "400") // a command would collect its garbage twice before it has started, and there are hundreds of commands
 			env.Setenv("URL", s.URL)
 			env.Setenv("HOST", host)
 			env.Setenv("OTHER", strings.Replace(s.URL, "127.0.0.1", "localhost", 1))
@@ -85,14 +84,14 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// onServer makes a command of a server's method.
+// onServer makes a script command of a server's method.
 func onServer(f func(*server, *testscript.TestScript, bool, []string)) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		f(ts.Value("server").(*server), ts, neg, args)
 	}
 }
 
-// writeLines is a command of the scripts: "lines FILE N TEXT" writes a file with N times the line TEXT.
+// writeLines is a script command: "lines FILE N TEXT" writes a file with N times the line TEXT.
 func writeLines(ts *testscript.TestScript, _ bool, args []string) {
 	n := 0
 	for _, digit := range args[1] {
@@ -101,7 +100,7 @@ func writeLines(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(args[2]+"\n", n)), 0o666))
 }
 
-// expandFile is a command of the scripts: "envsubst FILE" replaces the variables in a file.
+// expandFile is a script command: "envsubst FILE" replaces the variables in a file.
 func expandFile(ts *testscript.TestScript, _ bool, args []string) {
 	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))

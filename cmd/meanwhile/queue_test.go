@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/work"
 )
 
-// TestQueue is here, as a test program of package work alone would be linked with all stores.
+// TestQueue is here, since a test program of package work alone would also be linked with all stores.
 func TestQueue(t *testing.T) {
 	for text, want := range map[string]work.Queue{
 		"mails": {Name: "mails"}, "mails:10": {Name: "mails", Concurrency: 10}, "mails:10:3": {Name: "mails", Concurrency: 10, Weight: 3},

@@ -22,8 +22,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// TestReplaceLosesNothing replaces a log server three times in a row, while clients of a protocol without acknowledgements
-// send numbered messages as fast as they can, and others come and go: no byte is lost, no connection refused, and each
+// TestReplaceLosesNothing replaces a log server three times in a row, while clients of a protocol without acknowledgements send
+// numbered messages as fast as they can, and others connect and disconnect: no byte is lost, no connection is refused, and each
 // client's messages are in order.
 func TestReplaceLosesNothing(t *testing.T) {
 	testenv.LongTest(t)
@@ -75,7 +75,7 @@ func TestReplaceLosesNothing(t *testing.T) {
 		})
 		defer over.Store(true)
 		for range 3 {
-			for i := range sent { // each is at it again
+			for i := range sent { // each client sends again
 				for before := sent[i].Load(); sent[i].Load() < before+1000; {
 					if err := meanwhile.Sleep(ctx, time.Millisecond); err != nil {
 						return err
@@ -105,7 +105,7 @@ func TestReplaceLosesNothing(t *testing.T) {
 	}
 }
 
-// sendNumbers sends a hundred numbered messages at a time, cut at places that are no ends of frames, until over says so.
+// sendNumbers sends a hundred numbered messages at a time, split at positions other than frame ends, until over returns true.
 func sendNumbers(address, service string, sent *atomic.Int64, over func() bool) error {
 	conn, err := net.DialTimeout("tcp", address, time.Minute)
 	if err != nil {
@@ -161,7 +161,7 @@ func checkNumbers(t *testing.T, path string, want int) {
 	}
 }
 
-// waitPID returns the process ID in a file, when it is another one than before.
+// waitPID returns the process ID in a file when it differs from before.
 func waitPID(t *testing.T, path string, before int) int {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -170,11 +170,11 @@ func waitPID(t *testing.T, path string, before int) int {
 			return pid
 		}
 	}
-	t.Fatalf("no other process than %d has begun", before)
+	t.Fatalf("no process other than %d has started", before)
 	return 0
 }
 
-// waitGone waits until a process that is no child of this one has ended.
+// waitGone waits until a process that is not a child of this one has ended.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {

@@ -23,7 +23,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
-// freePort returns a port that nobody listens on, another one each time.
+// freePort returns a port that nothing listens on, a different one each time.
 func freePort() (string, error) {
 	port, err := harm.FreePort()
 	return strconv.Itoa(port), err
@@ -45,16 +45,16 @@ func writeCertificate(folder string, pair tls.Certificate) error {
 	return nil
 }
 
-// request is a command of the scripts: "request METHOD URL [BODY] [NAME: VALUE]..." sends a request and prints the answer. It waits
-// until somebody listens. A header "Cookie-Jar" names a file: what cookies it has are sent, and what is set is put there.
+// request is a script command: "request METHOD URL [BODY] [NAME: VALUE]..." sends a request and prints the response. It waits until
+// the server listens. A header "Cookie-Jar" names a file: its cookies are sent, and cookies of the response are saved in it.
 func request(ts *testscript.TestScript, neg bool, args []string) {
 	err := sendRequest(ts.Stdout(), args, ts.MkAbs)
 	if (err != nil) != neg {
-		ts.Fatalf("it returned %v", err)
+		ts.Fatalf("the request returned %v", err)
 	}
 }
 
-// sendRequestMain is the same as a program, for scripts of sh: "send-request METHOD URL...".
+// sendRequestMain is the same as a program, for shell scripts: "send-request METHOD URL...".
 func sendRequestMain() {
 	if err := sendRequest(os.Stdout, os.Args[1:], filepath.Clean); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -106,7 +106,7 @@ func sendRequest(out io.Writer, args []string, path func(name string) string) er
 	return err
 }
 
-// dialWhenUp dials until somebody listens.
+// dialWhenUp dials until the server listens.
 func dialWhenUp(ctx context.Context, network, address string) (net.Conn, error) {
 	for {
 		c, err := new(net.Dialer).DialContext(ctx, network, address)

@@ -19,7 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// A wrapped program is one that "meanwhile logs send" runs, in a folder of its own, with a server that nothing answers for.
+// A wrapped program is run by "meanwhile logs send", in its own folder, with the address of a server that does not answer.
 type wrapped struct {
 	t      *testing.T
 	dir    string
@@ -29,7 +29,7 @@ type wrapped struct {
 	exited chan error
 }
 
-// wrap runs a script of the shell by "meanwhile logs send", as a process. The command before it may be empty.
+// wrap runs a shell script with "meanwhile logs send", as a process. The command before it may be empty.
 func wrap(t *testing.T, before, script string, flags ...string) *wrapped {
 	t.Helper()
 	w := &wrapped{t: t, dir: t.TempDir(), exited: make(chan error, 1), begun: time.Now()}
@@ -48,7 +48,7 @@ func wrap(t *testing.T, before, script string, flags ...string) *wrapped {
 	go func() { w.exited <- w.cmd.Wait() }()
 	t.Cleanup(func() {
 		_ = w.cmd.Process.Kill()
-		if text, err := os.ReadFile(filepath.Join(w.dir, "pid")); err == nil { // of the program, which the wrapper may have left
+		if text, err := os.ReadFile(filepath.Join(w.dir, "pid")); err == nil { // of the program, which the wrapper may have left running
 			if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
@@ -57,7 +57,7 @@ func wrap(t *testing.T, before, script string, flags ...string) *wrapped {
 	return w
 }
 
-// await waits until the program has written a line to a file, which the shell makes before that, and returns it.
+// await waits until the program has written a line to a file, which the shell creates before that, and returns the line.
 func (w *wrapped) await(name string) string {
 	w.t.Helper()
 	for ended := false; ; {
@@ -67,15 +67,15 @@ func (w *wrapped) await(name string) string {
 		}
 		select {
 		case err := <-w.exited:
-			w.exited <- err // which code wants
+			w.exited <- err // for code
 			if ended {
-				w.t.Fatalf("it ended before there was %s: %v, %.500q", name, err, w.out.String())
+				w.t.Fatalf("the program ended before it wrote %s: %v, %.500q", name, err, w.out.String())
 			}
-			ended = true // it may have written that since
+			ended = true // it may have written the line in the meantime
 		case <-time.After(5 * time.Millisecond):
 		}
 		if time.Since(w.begun) > time.Minute {
-			w.t.Fatalf("there is no %s within a minute", name)
+			w.t.Fatalf("the program did not write %s within a minute", name)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (w *wrapped) signal(sig os.Signal) {
 	}
 }
 
-// code waits for the end, and returns the exit code.
+// code waits for the end of the process, and returns its exit code.
 func (w *wrapped) code() int {
 	w.t.Helper()
 	select {
@@ -99,12 +99,13 @@ func (w *wrapped) code() int {
 		}
 		return 0
 	case <-time.After(time.Minute):
-		w.t.Fatal("it has not ended within a minute")
+		w.t.Fatal("the program has not ended within a minute")
 		return 0
 	}
 }
 
-// Whatever becomes of the records, the program runs to its end: all it writes is read, and its exit code is kept.
+// TestSendRunsTheProgramToItsEnd: whatever happens to the records, the program runs to its end: all its output is read, and its
+// exit code is kept.
 func TestSendRunsTheProgramToItsEnd(t *testing.T) {
 	t.Parallel()
 	const much = `i=0; while [ $i -lt 12 ]; do head -c 1000000 /dev/zero | tr '\0' x | fold -w 10000; echo; i=$((i+1)); done; `
@@ -138,7 +139,8 @@ func TestSendRunsTheProgramToItsEnd(t *testing.T) {
 	}
 }
 
-// A TERM ends a program that writes without an end, and the wrapper, while memory is full and nothing takes the records.
+// TestSendPassesTermOnWhenMemoryIsFull: TERM ends a program that writes endlessly, and the wrapper, while memory is full and
+// records are not accepted.
 func TestSendPassesTermOnWhenMemoryIsFull(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -161,7 +163,7 @@ func TestSendPassesTermOnWhenMemoryIsFull(t *testing.T) {
 				t.Errorf("exit code %d, want %d", code, end.code)
 			}
 			if got := w.out.String(); !droppedAtTheEnd.MatchString(got) {
-				t.Errorf("it reports %q, without the records that were dropped while memory was full", got)
+				t.Errorf("the report is %q, without the records that were dropped while memory was full", got)
 			}
 		})
 	}
@@ -169,7 +171,7 @@ func TestSendPassesTermOnWhenMemoryIsFull(t *testing.T) {
 
 var droppedAtTheEnd = regexp.MustCompile(`[1-9]\d* log records were not sent, and there is no spool; before that, [1-9]\d{2,} records were dropped`)
 
-// The program gets the signals that the wrapper gets.
+// TestSendPassesSignalsOn: the program gets the signals that the wrapper gets.
 func TestSendPassesSignalsOn(t *testing.T) {
 	t.Parallel()
 	for name, sig := range map[string]os.Signal{
@@ -188,19 +190,19 @@ func TestSendPassesSignalsOn(t *testing.T) {
 	}
 }
 
-// What whoever started the wrapper has it ignore, as nohup does with HUP, the program ignores, too.
+// TestSendLeavesIgnoredSignals: signals that the wrapper was started with as ignored, as with nohup and HUP, are also ignored by the program.
 func TestSendLeavesIgnoredSignals(t *testing.T) {
 	t.Parallel()
 	w := wrap(t, `trap "" HUP`, `echo $$ >pid; while ! [ -e end ]; do sleep 0.02; done; exit 9`, "--spool", "off", "--wait", "100ms")
 	w.await("pid")
 	w.signal(syscall.SIGHUP)
-	w.signal(syscall.SIGUSR1) // which ends the program, when it comes
+	w.signal(syscall.SIGUSR1) // which would end the program if it arrived
 	if code := w.code(); code != 128+int(syscall.SIGUSR1) {
 		t.Errorf("exit code %d, want that of USR1", code)
 	}
 }
 
-// A program that a signal has ended gives the exit code that it has in a shell.
+// TestSendTellsDeathBySignal: for a program that was ended by a signal, the exit code is the same as in a shell.
 func TestSendTellsDeathBySignal(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{"KILL": 128 + 9, "TERM": 128 + 15, "SEGV": 128 + 11} {
@@ -210,7 +212,8 @@ func TestSendTellsDeathBySignal(t *testing.T) {
 	}
 }
 
-// After the end of the program, signals end the wait for the server at most: the exit code is that of the program.
+// TestSendKeepsTheExitCodeAfterTheEnd: after the program has ended, signals only end the wait for the server: the exit code is
+// that of the program.
 func TestSendKeepsTheExitCodeAfterTheEnd(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()

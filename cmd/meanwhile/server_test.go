@@ -14,14 +14,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A server answers in the ways that servers do, and counts what it is asked.
+// A server answers in various ways, and counts the requests.
 type server struct {
 	*httptest.Server
 	mu      sync.Mutex
-	changed chan struct{} // closed at the next request
+	changed chan struct{} // closed by the next request
 	asked   map[string]int
 	running map[string]int
-	most    map[string]int // that ran at once
+	most    map[string]int // maximum number of concurrent requests
 }
 
 func newServer() *server {
@@ -46,7 +46,7 @@ func newServer() *server {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, "cut")
 	})
-	mux.HandleFunc("/more", raw("HTTP/1.1 204 No Content\r\n\r\nmore")) // than a response without a body may have
+	mux.HandleFunc("/more", raw("HTTP/1.1 204 No Content\r\n\r\nmore")) // more than a response without a body may have
 	mux.HandleFunc("/nought", raw("HTTP/1.1 000 \x1b[2J\r\nContent-Length: 2\r\n\r\nno"))
 	mux.HandleFunc("/closed", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	mux.HandleFunc("/size/{n}", func(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +60,7 @@ func newServer() *server {
 	return s
 }
 
-// raw answers with what net/http would not write.
+// raw sends a response that net/http would not write.
 func raw(answer string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
@@ -72,7 +72,7 @@ func raw(answer string) http.HandlerFunc {
 	}
 }
 
-// count keeps the figures by path. When it returns, the test that waits for a request may go on.
+// count counts the requests by path. When a request is counted, a test that waits for it may continue.
 func (s *server) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
@@ -101,16 +101,14 @@ func slow(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// status answers with the code, until it was asked as many times as the parameter "until" says. The parameter "after" is
-// sent as Retry-After.
-// signed refuses what is not signed; package httprequest tests the signature.
+// signed refuses requests that are not signed; package httprequest tests the signature.
 func signed(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasPrefix(r.Header.Get("Webhook-Signature"), "v1,") {
 		http.Error(w, "not signed", http.StatusUnauthorized)
 	}
 }
 
-// after answers when another path was asked for so many times.
+// after answers when the path in the parameter "path" was requested n times.
 func (s *server) after(w http.ResponseWriter, r *http.Request) {
 	n, err := strconv.Atoi(r.FormValue("n"))
 	if err == nil {
@@ -121,6 +119,8 @@ func (s *server) after(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// status answers with the code in the path, until it was requested as often as the parameter "until"
+// says. The parameter "after" is sent as Retry-After.
 func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	code, _ := strconv.Atoi(r.PathValue("code"))
 	until, _ := strconv.Atoi(r.FormValue("until"))
@@ -146,7 +146,7 @@ func endless(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// echo answers with what it was sent, one thing a line.
+// echo answers with the contents of the request, one item per line.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	fmt.Fprintf(w, "method %s\nhost %s\nbody %q\n", r.Method, r.Host, body)
@@ -164,7 +164,7 @@ func compressed(w http.ResponseWriter, r *http.Request) {
 	_ = z.Close()
 }
 
-// awaitRequests is a command of the scripts: "await PATH N" returns when PATH was asked for N times.
+// awaitRequests is a script command: "await PATH N" returns when PATH was requested N times.
 func (s *server) awaitRequests(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -183,21 +183,21 @@ func (s *server) await(path string, n int) error {
 		select {
 		case <-changed:
 		case <-deadline:
-			return fmt.Errorf("%s was asked for %d times, not %d", path, asked, n)
+			return fmt.Errorf("%s was requested %d times, not %d", path, asked, n)
 		}
 	}
 }
 
-// checkAsked is a command of the scripts: "asked PATH N" fails unless PATH was asked for N times.
+// checkAsked is a script command: "asked PATH N" fails unless PATH was requested N times.
 func (s *server) checkAsked(ts *testscript.TestScript, neg bool, args []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if got := strconv.Itoa(s.asked[args[0]]); (got == args[1]) == neg {
-		ts.Fatalf("%s was asked for %s times", args[0], got)
+		ts.Fatalf("%s was requested %s times", args[0], got)
 	}
 }
 
-// checkMost is a command of the scripts: "most PATH N" fails when more than N requests for PATH ran at once.
+// checkMost is a script command: "most PATH N" fails if more than N requests for PATH ran concurrently.
 func (s *server) checkMost(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSubcommands sees that the start of a command does not pay for the flags of the others.
+// TestSubcommands: starting a command does not parse the flags of the others.
 func TestSubcommands(t *testing.T) {
 	all := []string{"demo", "fetch", "jobs", "work", "logs", "serve", "top", "tree", "version"}
 	for _, test := range []struct{ args, want []string }{

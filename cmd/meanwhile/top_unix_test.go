@@ -25,21 +25,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// What a terminal is told at the begin and the end of a full screen.
+// Escape sequences that start and end a full screen.
 const (
 	enterScreen = "\x1b[?1049h"
 	leaveScreen = "\x1b[?1049l"
 	showCursor  = "\x1b[?25h"
 )
 
-// A console runs the command as a user sees it.
+// A console runs the command in a terminal.
 type console struct {
 	*testing.T
 	cmd    *exec.Cmd
-	mine   *os.File // our side
+	mine   *os.File // our side of the terminal
 	theirs *os.File
 	before *term.State
-	got    bytes.Buffer // all that was written to it
+	got    bytes.Buffer // all output of the command
 }
 
 func startTop(t *testing.T, env []string, args ...string) *console {
@@ -71,7 +71,7 @@ func startTop(t *testing.T, env []string, args ...string) *console {
 	return c
 }
 
-// withDeadlines returns the same file as one whose reads can end in time.
+// withDeadlines returns the same file with support for read deadlines.
 func withDeadlines(t *testing.T, f *os.File) *os.File {
 	t.Helper()
 	number, err := syscall.Dup(int(f.Fd()))
@@ -84,8 +84,8 @@ func withDeadlines(t *testing.T, f *os.File) *os.File {
 	return os.NewFile(uintptr(number), f.Name())
 }
 
-// await reads until text is written, or fails. Only what has changed is drawn, so that a text may never come in one piece;
-// but after a change of the size all is drawn.
+// await reads until text is written, or fails. Only changes are drawn, so that a text may never arrive in one piece; but after a
+// change of the size everything is drawn.
 func (t *console) await(text string) {
 	t.Helper()
 	from := t.got.Len()
@@ -100,7 +100,7 @@ func (t *console) await(text string) {
 			continue
 		}
 		if tries++; !errors.Is(err, os.ErrDeadlineExceeded) || tries > 300 {
-			t.Fatalf("%v before %q came:\n%q", err, text, t.got.Bytes()[from:])
+			t.Fatalf("%v before the output had %q:\n%q", err, text, t.got.Bytes()[from:])
 		}
 		t.setSize(uint16(80 + tries%2))
 	}
@@ -120,7 +120,7 @@ func (t *console) press(keys string) {
 	}
 }
 
-// checkEnd wants the command to end with this code, and the terminal to be as it was.
+// checkEnd checks the exit code, and that the terminal was restored.
 func (t *console) checkEnd(code int) {
 	t.Helper()
 	_ = t.cmd.Wait()
@@ -137,11 +137,11 @@ func (t *console) checkEnd(code int) {
 	text := t.got.String()
 	if strings.LastIndex(text, leaveScreen) < strings.LastIndex(text, enterScreen) ||
 		strings.LastIndex(text, showCursor) < strings.LastIndex(text, "\x1b[?25l") {
-		t.Errorf("the screen is not given back:\n%q", text)
+		t.Errorf("the screen was not restored:\n%q", text)
 	}
 }
 
-// napping runs tasks and shows them at address; nap is one of them.
+// napping runs tasks and serves their tree at address; nap is one of them.
 func napping(t *testing.T, f func(address string, nap *meanwhile.Task[struct{}])) {
 	t.Helper()
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
@@ -165,7 +165,7 @@ func TestTop(t *testing.T) {
 		s.await("long nap")
 		s.press("?")
 		s.await("PgUp PgDn")
-		s.press("\x1b") // a lone one is told from a sequence by what does not follow
+		s.press("\x1b") // recognized as a single key since nothing follows
 		s.await("long nap")
 		s.press("s")
 		s.await("shop/long nap: ")
@@ -188,7 +188,7 @@ func TestTop(t *testing.T) {
 	})
 }
 
-// colored is what makes text red, green or yellow.
+// colored matches the sequences for red, green and yellow text.
 var colored = regexp.MustCompile("\x1b\\[([0-9;]*;)?3[123](;[0-9;]*)?m")
 
 func TestTopWithoutColor(t *testing.T) {
@@ -218,12 +218,12 @@ func TestTopEndsBySignal(t *testing.T) {
 	}
 }
 
-// A wrong address is told in a line that stays.
+// TestTopWithoutAnAnswer: the error about a wrong address stays visible.
 func TestTopWithoutAnAnswer(t *testing.T) {
 	s := startTop(t, nil, "127.0.0.1:1")
 	s.await("nothing answers at http://127.0.0.1:1/debug/meanwhile (connection refused)")
 	s.checkEnd(1)
 	if strings.Contains(s.got.String(), "\x1b") {
-		t.Errorf("the screen was touched:\n%q", s.got.String())
+		t.Errorf("the full screen was entered:\n%q", s.got.String())
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A flagError is a text of kong about the value of a flag or an argument, and how the other flags say it.
+// A flagError matches an error text of kong about a value, and has the wording for it.
 type flagError struct {
 	text    *regexp.Regexp
 	instead string
 }
 
-// flagErrors are compiled when there is an error, and not by each command that starts.
+// flagErrors are compiled only when there is an error, not whenever a command starts.
 func flagErrors() []flagError {
 	return []flagError{
 		{regexp.MustCompile(`expected a valid \d+ bit u?int but got ("[^"]*")`), `$1 is no whole number`},
@@ -29,7 +29,7 @@ func flagErrors() []flagError {
 	}
 }
 
-// plainly returns an error of kong in the words that the flags of this command use: the value, and what is allowed.
+// plainly returns an error of kong in the wording of this command's flags: the value, and what is allowed.
 func plainly(err error) error {
 	text := err.Error()
 	oneOf := regexp.MustCompile(`^(?:(--\S+)|\[?<\w+>\]?) must be one of ("[^ ]*") but got ("[^"]*")`)
@@ -45,11 +45,11 @@ func plainly(err error) error {
 	return errors.New(text)
 }
 
-// unknownFlag is what kong says of a flag that does not exist, with the names that are similar to it.
+// unknownFlag matches kong's error about an unknown flag, with the names that are similar.
 var unknownFlag = regexp.MustCompile(`^unknown flag (--?)([^ ,]+)(?:, did you mean (?:one of )?(.*)\?)?$`)
 
-// suggest returns an error about an unknown flag with the flags that may be meant, and others as they are. For kong each flag of one
-// letter is similar to each other, and -from is the flag -f.
+// suggest adds to an error about an unknown flag the flags that may be meant, and returns other errors unchanged. It replaces kong's
+// suggestions, for which all one-letter flags are similar, and -from is the flag -f.
 func suggest(err error, args []string, flags []*kong.Flag) error {
 	m := unknownFlag.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -84,7 +84,7 @@ func suggest(err error, args []string, flags []*kong.Flag) error {
 	return fmt.Errorf("unknown flag --%s, did you mean one of %s?", name, strings.Join(similar, ", "))
 }
 
-// list turns "","a","b","c" into a, b and c.
+// list converts "","a","b","c" to a, b and c.
 func list(quoted string) string {
 	var names []string
 	for name := range strings.SplitSeq(quoted, ",") {

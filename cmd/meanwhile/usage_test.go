@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestHelp reads the help of every command: it fits 80 columns, has no colours, and is the same with "help" in front.
+// TestHelp reads the help of every command: it fits 80 columns, has no colors, and is the same with "help" in front.
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	help := func(args ...string) string {
@@ -32,7 +32,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestUnknownFlag sees that the message names the flag that is meant, and no other.
+// TestUnknownFlag: the message names the flag that is meant, and no other.
 func TestUnknownFlag(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"fetch --fro urls.txt", `unknown flag --fro, did you mean "--from"?`},

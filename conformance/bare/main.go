@@ -1,5 +1,5 @@
-// Bare serves clients of Faktory with jobs that it keeps in memory alone. It checks nothing, bounds nothing and stores nothing: what it
-// takes for a job is what the connections and the clients of a benchmark take, of any server that is written like this.
+// Bare is a server for clients of Faktory that keeps jobs in memory only. It validates, limits and stores nothing: the time that it needs for a job
+// is the time of the connections and clients of a benchmark, with any server that is written like this.
 //
 //	bare 127.0.0.1:7419
 package main
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// jobs has the jobs that were pushed and not fetched yet.
+// jobs has the jobs that were pushed but not fetched yet.
 var jobs = make(chan []byte, 1_000_000)
 
 func main() {
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// serve does the commands of a client until it is gone.
+// serve runs the commands of a client until it disconnects.
 func serve(socket net.Conn) {
 	defer socket.Close()
 	lines := bufio.NewReaderSize(socket, 64<<10)
@@ -47,7 +47,7 @@ func serve(socket net.Conn) {
 	}
 }
 
-// wholeLine returns a line of any length.
+// wholeLine reads a line of any length.
 func wholeLine(lines *bufio.Reader) ([]byte, error) {
 	line, err := lines.ReadSlice('\n')
 	if err != bufio.ErrBufferFull {

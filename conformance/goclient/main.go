@@ -1,4 +1,4 @@
-// Goclient runs jobs with the Go client of Faktory, at the server that FAKTORY_URL names, and prints what it saw as JSON.
+// Goclient runs jobs with the Go client of Faktory, with the server of FAKTORY_URL, and prints what it observed as JSON.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	worker "github.com/contribsys/faktory_worker_go"
 )
 
-// A report is what is printed.
+// A report is what the program prints.
 type report struct {
 	Done      int               `json:"done"`
 	Failed    int               `json:"failed"`

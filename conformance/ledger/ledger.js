@@ -1,11 +1,11 @@
-// Pushes jobs and runs them with the Node client of Faktory, at the server that FAKTORY_URL names, and prints what it does. At USR2 it pushes
-// no more, at TERM it ends.
+// Pushes jobs and runs them with the Node client of Faktory, with the server of FAKTORY_URL, and prints what it does. On USR2 it stops pushing, on
+// TERM it exits.
 const faktory = require("faktory-worker");
 
 let producing = true;
 process.on("SIGUSR2", () => { producing = false; });
 
-// A job whose push was not answered may be there or not.
+// If a push was not answered, the job may exist or not.
 async function produce() {
   const client = new faktory.Client();
   for (let n = 0; producing; n++) {

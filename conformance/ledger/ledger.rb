@@ -1,6 +1,6 @@
-# Pushes jobs and runs them by the protocol itself, at the servers that FAKTORY_URLS names, and prints what it does. It ends each attempt twice,
-# at another server each time. At USR2 it pushes no more, at TERM it ends.
-require "digest/sha2" # at once: threads that load it together fail
+# Pushes jobs and runs them by speaking the protocol itself, with the servers of FAKTORY_URLS, and prints what it does. It ends each attempt twice, at
+# a different server each time. On USR2 it stops pushing, on TERM it exits.
+require "digest/sha2" # load it now: threads that load it concurrently fail
 require "json"
 require "securerandom"
 require "socket"
@@ -28,7 +28,7 @@ class Peer
     read
   end
 
-  # read returns the text of an answer, that of an error begins with "ERR", and nil for nothing.
+  # read returns the text of an answer; errors start with "ERR", and nil is an empty answer.
   def read
     @socket.wait_readable(30) or raise IOError, "no answer"
     line = @socket.gets("\r\n", chomp: true) or raise EOFError
@@ -39,7 +39,7 @@ class Peer
   end
 end
 
-# Peers are connections of one thread; each command is sent to one of the servers until that answers, or once.
+# Peers are the connections of one thread. A command is sent to one of the servers, again and again until that answers, or only once.
 class Peers
   def initialize(wid = nil)
     @wid, @open = wid, {}
@@ -76,7 +76,7 @@ producer = Thread.new do
   end
 end
 
-# Each fifth job fails in its first attempt.
+# Every fifth job fails in its first attempt.
 workers = Array.new(4) do |first|
   Thread.new do
     peers = Peers.new(WID)

@@ -1,5 +1,5 @@
-// Ledger pushes jobs and runs them with the Go client of Faktory, at the server that FAKTORY_URL names, and prints what it does. At USR2 it
-// pushes no more, at TERM it ends.
+// Ledger pushes jobs and runs them with the Go client of Faktory, with the server of FAKTORY_URL, and prints what it does. On USR2 it stops pushing,
+// on TERM it exits.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// produce pushes a job each 20 ms. One whose push was not answered may be there or not.
+// produce pushes a job every 20 ms. If a push was not answered, the job may exist or not.
 func produce(ctx context.Context) {
 	var client *faktory.Client
 	for n := 0; ctx.Err() == nil; n++ {

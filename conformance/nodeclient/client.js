@@ -1,4 +1,4 @@
-// Runs jobs with the Node client of Faktory at the server that FAKTORY_URL names, and prints what it saw as JSON.
+// Runs jobs with the Node client of Faktory, with the server of FAKTORY_URL, and prints what it observed as JSON.
 const faktory = require("faktory-worker");
 
 async function main() {

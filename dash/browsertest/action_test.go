@@ -15,7 +15,7 @@ func TestActions(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		for _, scripts := range []bool{true, false} {
 			if !scripts && s.store != "sqlite" {
-				continue // the same requests come from pages without scripts
+				continue // pages without scripts send the same requests
 			}
 			t.Run(fmt.Sprintf("scripts=%t", scripts), func(t *testing.T) {
 				t.Run("selection", func(t *testing.T) { s.testSelection(t, scripts) })
@@ -34,7 +34,7 @@ func TestActions(t *testing.T) {
 
 func look(scripts bool) Action { return Look(1280, 900, "light", scripts) }
 
-// visit goes to a page that may have no script.
+// visit opens a page that may have no script.
 func (b *tab) visit(path string) {
 	b.Helper()
 	b.run(chromedp.Navigate(b.url+path), chromedp.WaitVisible("main"))
@@ -55,10 +55,10 @@ func (s *stage) testSelection(t *testing.T, scripts bool) {
 	if got := b.job(id).State; got != job.Canceled {
 		t.Errorf("the job is %s", got)
 	}
-	if scripts { // which take the report from the address once the page is there
+	if scripts { // they remove the result from the URL once the page is loaded
 		b.run(Until(`location.search === "?state=scheduled"`))
 	}
-	// An action that takes a value.
+	// An action with an argument.
 	b.visit("/jobs?state=scheduled")
 	id, _ = job.ParseID(eval[string](b, `document.querySelector("tr[data-id]").dataset.id`))
 	b.run(chromedp.Click(`tbody input[name="id"]`))
@@ -72,7 +72,7 @@ func (s *stage) testSelection(t *testing.T, scripts bool) {
 	}
 }
 
-// An action is undone on the page that follows it, on a phone and by the keyboard, and in the audit log.
+// testUndo undoes an action on its result page, on a phone and by the keyboard, and in the audit log.
 func (s *stage) testUndo(t *testing.T, scripts bool) {
 	b := s.tab(t, Look(390, 844, "dark", scripts))
 	cancel := func() job.ID {
@@ -131,7 +131,7 @@ func (s *stage) testEverything(t *testing.T, scripts bool) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	// Back leads back, and does nothing.
+	// Back leads back, and changes nothing.
 	b.visit("/jobs?kind=picture.resize&state=completed")
 	b.click(".everyone", "All that match")
 	b.click(".everyone", "Delete all")
@@ -169,10 +169,10 @@ func (s *stage) testQueue(t *testing.T, scripts bool) {
 	}
 }
 
-// A clone keeps what is masked, says what is wrong, and is in the audit log.
+// testClone: a clone keeps masked values, the form reports errors, and the audit log has an entry.
 func (s *stage) testClone(t *testing.T, scripts bool) {
 	b := s.tab(t, look(scripts))
-	b.wrong = true // the form is answered with 400 first
+	b.wrong = true // the first answer to the form is 400
 	b.visit("/jobs/" + s.Failed.String())
 	b.click(".title", "Clone")
 	b.sees("Clone mail.send")
@@ -219,7 +219,7 @@ func (s *stage) testCron(t *testing.T, scripts bool) {
 	}
 }
 
-// A task of a running job is canceled, and the others go on.
+// testTask: a task of a running job is canceled, and the others continue.
 func (s *stage) testTask(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/jobs/" + s.Import.String())

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// readAxe returns the script of axe-core, whose path MEANWHILE_AXE is.
+// readAxe returns the script of axe-core, from the path in MEANWHILE_AXE.
 func readAxe(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("MEANWHILE_AXE")
@@ -26,7 +26,7 @@ func readAxe(t *testing.T) string {
 	return string(script)
 }
 
-// testAxe looks for what keeps people from reading or using a page, wide and light, and narrow and dark.
+// testAxe checks the accessibility of the pages, wide and light, and narrow and dark.
 func (s *stage) testAxe(t *testing.T) {
 	t.Parallel()
 	axe := readAxe(t)
@@ -62,8 +62,8 @@ func (s *stage) testAxe(t *testing.T) {
 	}
 }
 
-// testAxeStates does so for the pages of the other states, in both colours in turn. Of those that have lost their server one is enough: they
-// are as before, with a notice.
+// testAxeStates does the same for the pages in the other states, alternating between both color schemes. Of the pages that have lost their server
+// only one is checked: they look as before, with a notice.
 func (s *stage) testAxeStates(t *testing.T) {
 	t.Parallel()
 	axe := readAxe(t)

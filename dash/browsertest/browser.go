@@ -14,10 +14,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// ErrNoBrowser is returned where there is no Chromium.
+// ErrNoBrowser is returned if Chromium is not found.
 var ErrNoBrowser = errors.New("no Chromium: install it (apt-get install chromium), or give its path in MEANWHILE_CHROMIUM")
 
-// Start starts a browser, in whose context tabs are opened by chromedp.NewContext. It ends with ctx, or by stop.
+// Start starts a browser, in whose context chromedp.NewContext opens tabs. It ends with ctx, or when stop is called.
 func Start(ctx context.Context) (browser context.Context, stop func(), err error) {
 	path := os.Getenv("MEANWHILE_CHROMIUM")
 	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
@@ -28,7 +28,7 @@ func Start(ctx context.Context) (browser context.Context, stop func(), err error
 	if path == "" {
 		return nil, nil, ErrNoBrowser
 	}
-	temporary, err := os.MkdirTemp("", "chromium-*") // for what Chromium leaves there
+	temporary, err := os.MkdirTemp("", "chromium-*") // for files that Chromium leaves behind
 	if err != nil {
 		return nil, nil, fmt.Errorf("start %s: %w", path, err)
 	}
@@ -49,8 +49,8 @@ func Start(ctx context.Context) (browser context.Context, stop func(), err error
 	return browser, stop, nil
 }
 
-// shifts collects what moved on a page without a cause that its reader gave, as browsers measure it, and adds up by how much (CLS). In the box of a live tree tasks
-// may move: others begin and end, and the lines of one grow with what it waits for.
+// shifts collects layout shifts that the reader has not caused, as browsers measure them, and adds up their scores (CLS). Tasks in the box of a live
+// tree may move: other tasks start and end, and the lines of a task depend on what it waits for.
 const shifts = `window.shifts = []; window.allShifts = []; window.cls = 0; new PerformanceObserver(list => {
 	const tell = r => [r.x, r.y, r.width, r.height].map(Math.round).join(" ")
 	const inTree = s => (s.node?.closest ? s.node : s.node?.parentElement)?.closest("#tree > *, .tree, .task") // the last two: it may be taken out by now
@@ -64,7 +64,7 @@ const shifts = `window.shifts = []; window.allShifts = []; window.cls = 0; new P
 // An Action is a step in a tab that returns nothing.
 type Action = chromedp.Action[chromedp.Void]
 
-// Look sets how a tab sees: the size of its window, the colours of the system, and whether scripts run.
+// Look sets the appearance of a tab: the size of its window, the system's color scheme, and whether scripts run.
 func Look(width, height int64, colours string, scripts bool) Action {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		added, features := page.AddScriptToEvaluateOnNewDocumentParams{Source: shifts}, []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}
@@ -82,7 +82,7 @@ func Look(width, height int64, colours string, scripts bool) Action {
 	})
 }
 
-// resize gives a tab a window of another size.
+// resize changes the window size of a tab.
 func resize(width, height int64) Action {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		size := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 500}
@@ -91,7 +91,7 @@ func resize(width, height int64) Action {
 	})
 }
 
-// lessMotion has a tab ask for less motion, as the system does for some.
+// lessMotion sets the tab's preference for reduced motion, as a system setting does.
 func lessMotion() Action {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		features := []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}
@@ -100,7 +100,7 @@ func lessMotion() Action {
 	})
 }
 
-// Shot returns what a tab shows as a PNG: its window, or the whole page, of which no more than 3,000 pixels.
+// Shot returns a PNG of a tab: its window, or the whole page, up to a height of 3,000 pixels.
 func Shot(tab context.Context, whole bool) ([]byte, error) {
 	return chromedp.Run(tab, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
 		p := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
@@ -124,7 +124,7 @@ func Do(script string) Action {
 	})
 }
 
-// Until waits until an expression is true in the page: at most 45 seconds, on a machine with much else to do.
+// Until waits until an expression is true in the page: at most 45 seconds, which is enough for a busy machine.
 func Until(expression string) Action {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		ctx, cancel := context.WithTimeout(ctx, 45*time.Second)
@@ -135,7 +135,7 @@ func Until(expression string) Action {
 				return nil
 			}
 			select {
-			case <-time.After(50 * time.Millisecond): // a page that is being left answers with an error
+			case <-time.After(50 * time.Millisecond): // during a navigation the page returns an error
 			case <-ctx.Done():
 				seen, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 				defer cancel()

@@ -33,15 +33,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A stage is a scene that is played, with a browser to look at it.
+// A stage is a scene that is played, and a browser.
 type stage struct {
 	Scene
-	store   string // its name
+	store   string // name of the store
 	logs    storage.Store
 	noLogs  storage.Store // without records
 	browser context.Context
 	h       http.Handler // the dashboard
-	url     string       // of it
+	url     string       // of the dashboard
 
 	completed, scheduled job.ID // jobs in these states
 }
@@ -83,8 +83,8 @@ func play(t *testing.T, test func(t *testing.T, s *stage)) {
 					h := dash.New(dash.Config{Store: scene.Store, Logs: logs, Title: "shop"})
 					server := httptest.NewServer(h)
 					defer server.Close()
-					defer server.CloseClientConnections() // streams
-					// In a test of its own, which may end in the middle.
+					defer server.CloseClientConnections() // ends streams
+					// In a subtest, since a test may stop in the middle.
 					t.Run("", func(t *testing.T) {
 						s := &stage{Scene: scene, store: name, logs: logs, noLogs: noLogs, browser: browser, h: h, url: server.URL}
 						s.completed, s.scheduled = s.newest(t, job.Completed), s.newest(t, job.Scheduled)
@@ -159,19 +159,19 @@ func openPostgres(t testing.TB) job.Store {
 	return s
 }
 
-// A tab looks at the dashboard, and notes what should not happen in any.
+// A tab is a browser tab with the dashboard. It records errors.
 type tab struct {
 	*testing.T
 	*stage
 	ctx context.Context
 
-	wrong bool // it asks for pages that are not there
+	wrong bool // the test requests pages that are not there
 
 	mu      sync.Mutex
 	trouble []string
 }
 
-// tab opens a tab for the time of a test, which fails when its console has an error, or when it asks another host for something.
+// tab opens a tab for the duration of a test. The test fails if the console has an error, or if the page sends a request to another host.
 func (s *stage) tab(t *testing.T, look Action) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(s.browser)
@@ -217,7 +217,7 @@ func (b *tab) note(text string) {
 	}
 }
 
-// desk is how most look at it.
+// desk is the appearance on a common desktop.
 func desk() Action { return Look(1280, 900, "light", true) }
 
 func (b *tab) run(actions ...Action) {
@@ -229,12 +229,12 @@ func (b *tab) run(actions ...Action) {
 	}
 }
 
-// painted waits until the browser has painted the page: before, it takes no clicks.
+// painted waits until the browser has painted the page: before that, it ignores clicks.
 func painted() Action {
 	return Until(`performance.getEntriesByName("first-contentful-paint").length > 0`)
 }
 
-// open goes to a page, and waits until it is live.
+// open opens a page, and waits until it is live.
 func (b *tab) open(path string) {
 	b.Helper()
 	b.run(chromedp.Navigate(b.url+path), painted(), Until(`document.querySelector("#live.is-live")`))
@@ -258,11 +258,11 @@ func (b *tab) sees(text string) {
 	b.run(Until(fmt.Sprintf("document.body.innerText.includes(%q)", text)))
 }
 
-// click clicks a button or a link by its text, in what a selector finds.
+// click clicks a button or a link with a text, inside the element that matches a selector.
 func (b *tab) click(within, text string) {
 	b.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].flatMap(e => [...e.querySelectorAll("button, a, summary")]).find(e => e.innerText.trim() === %q)`, within, text)
-	b.run(Until("(e => e && (e.click(), true))(" + find + ")")) // at once, as a live update may take it away after it was found
+	b.run(Until("(e => e && (e.click(), true))(" + find + ")")) // in one expression, since a live update may remove it after it was found
 }
 
 func (b *tab) job(id job.ID) *job.Job {

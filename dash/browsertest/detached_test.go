@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// A browser takes updates whose answer was detached from net/http, as those of "meanwhile serve" are.
+// TestDetached: a browser receives updates from answers that are detached from net/http, as those of "meanwhile serve" are.
 func TestDetached(t *testing.T) {
 	t.Parallel()
 	browser, stop, err := Start(t.Context())
@@ -37,7 +37,7 @@ func TestDetached(t *testing.T) {
 	defer server.Close()
 	defer server.CloseClientConnections()
 	b := (&stage{browser: browser, url: server.URL}).tab(t, desk())
-	b.wrong = true // its server ends while it is live
+	b.wrong = true // its server stops while the page is live
 	b.load("/queues")
 	b.run(Until(`document.querySelector("#live.is-live")`))
 	j, err := job.New("mail", []byte(`{}`), job.Queue("zebra"))

@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// halves sends the page of a handler in two parts, as a slow network does, with a pause before a text in which a browser has time to paint. It may
+// halves sends the pages of a handler in two parts, as a slow network does, with a pause before a text, in which a browser has time to paint. It may
 // leave out another text.
 type halves struct {
 	http.Handler
@@ -47,8 +47,8 @@ func (h *halves) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(h.cut + second))
 }
 
-// Nothing on a page moves while the rest of it is on its way: a browser paints it once it is whole. Its head stays where it is also in browsers
-// that do not wait.
+// TestHalves: nothing on a page moves while the rest of it is still loading: a browser paints it when it is complete. The head of the page does not
+// move in browsers that paint earlier, either.
 func TestHalves(t *testing.T) {
 	t.Parallel()
 	browser, stop, err := Start(t.Context())
@@ -57,7 +57,7 @@ func TestHalves(t *testing.T) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(stop) // after the tests in it, which run at once
+	t.Cleanup(stop) // after its subtests, which run in parallel
 	h := dash.New(dash.Config{Store: memory.New(), SignOut: "/out", ReadOnly: func(*http.Request) bool { return true }})
 	const live, theme, help, waits = `<button type="button" id="live"`, `<form method="post" action="/theme"`, `<button type="button" id="help"`, ` blocking="render"`
 	for i, test := range []halves{{h, live, ""}, {h, "</h1>", ""}, {h, "</main>", ""}, {h, live, waits}, {h, theme, waits}, {h, help, waits}} {
@@ -68,7 +68,7 @@ func TestHalves(t *testing.T) {
 				defer server.Close()
 				defer server.CloseClientConnections()
 				b := (&stage{browser: browser, url: server.URL}).tab(t, Look(width, 900, "light", true))
-				b.wrong = true // its server ends while it is live
+				b.wrong = true // its server stops while the page is live
 				b.load("/queues")
 				b.run(Until(`performance.getEntriesByName("first-paint").length > 0`))
 				const early = `performance.getEntriesByName("first-paint")[0].startTime < performance.getEntriesByType("navigation")[0].responseEnd`

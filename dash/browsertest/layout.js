@@ -1,4 +1,4 @@
-// What is wrong with how the page is laid out in a window of a width: a list of texts.
+// Returns what is wrong with the layout of the page in a window of this width: a list of texts.
 (width) => {
   const faults = [];
   const box = (r) => [r.left, r.top, r.width, r.height].map(Math.round).join(" ");
@@ -27,7 +27,7 @@
   const main = document.querySelector("main").getBoundingClientRect();
   if (main.width < width * 0.8) faults.push(`the page takes ${Math.round(main.width)} of it`);
 
-  // What of an element can be seen: that which none of its ancestors hides or scrolls.
+  // The visible part of an element: the part that no ancestor hides or scrolls out of view.
   const seen = new Map([[null, { left: -1e6, top: -1e6, right: 1e6, bottom: 1e6, hides: null }]]);
   const clip = (e) => {
     if (seen.has(e)) return seen.get(e);
@@ -47,12 +47,12 @@
   for (const input of document.querySelectorAll("input[placeholder]")) {
     if (!input.checkVisibility({ visibilityProperty: true }) || input.value) continue;
     const style = getComputedStyle(input);
-    pen.font = `${style.fontSize} ${style.fontFamily}`; // style.font is empty where digits are tabular
+    pen.font = `${style.fontSize} ${style.fontFamily}`; // style.font is empty for tabular digits
     const room = input.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
     if (pen.measureText(input.placeholder).width > room + 1) faults.push(`the placeholder ${quote(input.placeholder)} is cut`);
   }
 
-  // What has an edge of its own is whole, and lies within the padding of its cell.
+  // Elements with their own border are completely visible, and lie within the padding of their cell.
   for (const e of document.querySelectorAll("main :is(button, .button, .state, .tag, .tile, pre)")) {
     if (!e.checkVisibility({ visibilityProperty: true }) || e.closest("dialog")) continue;
     const r = e.getBoundingClientRect();
@@ -72,14 +72,14 @@
     }
   }
 
-  // Buttons that stand in a line do so at even distances.
+  // Buttons in a line have equal distances.
   for (const row of document.querySelectorAll("main .buttons")) {
     const line = [...row.querySelectorAll("button, .button, summary")].filter((e) => e.checkVisibility() && !e.closest(".menu > div")).map((e) => e.getBoundingClientRect()).sort((a, b) => a.left - b.left);
     const gaps = line.slice(1).map((r, i) => Math.round(r.left - line[i].right)).filter((gap) => gap > 0);
     if (gaps.length > 1 && Math.max(...gaps) > Math.min(...gaps) + 2 || gaps[0] > 24) faults.push(`buttons of ${name(row)} stand ${gaps.join(" and ")} apart`);
   }
 
-  // The head of a column ends where its figures do; fields in a line have their names in a line.
+  // The head of a numeric column is aligned with its numbers; the labels of fields in a line are in a line.
   for (const th of document.querySelectorAll(".list th")) {
     if (width <= 640 || getComputedStyle(th).textAlign !== "end" || !th.innerText.trim() || th.querySelector(".over")) continue;
     const range = document.createRange();
@@ -90,7 +90,7 @@
   const fields = [...document.querySelectorAll(".search > .field")].map((e) => ({ e, bottom: e.getBoundingClientRect().bottom, top: e.getBoundingClientRect().top }));
   for (const a of fields) for (const b of fields) if (Math.abs(a.bottom - b.bottom) < 0.5 && a.top < b.top - 0.3) faults.push(`the field ${quote(a.e.innerText)} begins above ${quote(b.e.innerText)}`);
 
-  // What is opened in a list has the width of the list; a value that takes many lines has that of its card.
+  // Content that is opened in a list has the width of the list; a value with many lines has the width of its card.
   for (const pre of document.querySelectorAll("td pre")) {
     const list = pre.closest("table").clientWidth;
     const r = pre.getBoundingClientRect();
@@ -104,7 +104,7 @@
     if (r.width < row.width * 0.7 && r.height > 75) faults.push(`${quote(td.innerText)} takes ${Math.round(r.height)} px of height in ${Math.round(r.width)} of ${Math.round(row.width)}`);
   }
 
-  // A chart has a heading of one line.
+  // The heading of a chart has one line.
   for (const h of document.querySelectorAll(".chart h2")) {
     const parts = document.createRange();
     parts.selectNodeContents(h);
@@ -112,12 +112,12 @@
     if (width > 640 && Math.max(...lines.map((r) => r.top)) > Math.min(...lines.map((r) => r.bottom))) faults.push(`the heading ${quote(h.innerText)} takes two lines`);
   }
 
-  // The counts of states stand all beside their names, or all below them.
+  // The counts of states are all beside their names, or all below them.
   const beside = [...document.querySelectorAll(".tabs a")].filter((a) => a.querySelector("b").innerText.trim()).map((a) => a.querySelector("b").getBoundingClientRect().left > a.querySelector("span").getBoundingClientRect().right);
   if (new Set(beside).size > 1) faults.push("some counts of states stand beside their names, some below");
   if (beside.length && beside.every(Boolean) && document.querySelector(".tabs").clientHeight > 45) faults.push("states with their counts beside them take two lines");
 
-  // States in a line stand near each other, however wide the window is.
+  // The states in a line are close to each other, however wide the window is.
   const tabs = [...document.querySelectorAll(".tabs a")].map((a) => [...a.children].map((e) => {
     const text = document.createRange();
     text.selectNodeContents(e);
@@ -128,7 +128,7 @@
     if (rest > 200) faults.push(`there are ${Math.round(rest)} px before the state ${i + 2}`);
   });
 
-  // A box that scrolls ends between two lines of what needs attention.
+  // A scrolling box with warnings ends between two lines.
   for (const box of document.querySelectorAll(".attention .box")) {
     const c = box.getBoundingClientRect();
     const lines = document.createRange();
@@ -136,7 +136,7 @@
     for (const r of lines.getClientRects()) if (r.height < 30 && r.top < c.bottom - 3 && r.bottom > c.bottom + 3) faults.push(`a line of ${name(box)} is cut at ${box.clientHeight} of ${box.scrollHeight}`);
   }
 
-  // What the page itself says is not shortened, and no number is divided from its unit.
+  // Texts of the page itself are not truncated, and a number is not separated from its unit.
   for (const e of document.querySelectorAll(".tabs span, .tabs b, .list th, main h2, main button, main summary, .tile")) {
     if (getComputedStyle(e).overflowX === "hidden" && e.scrollWidth > e.clientWidth + 1) faults.push(`${quote(e.innerText)} is shortened`);
   }
@@ -152,7 +152,7 @@
     }
   }
 
-  // A time is one line, and so is a link beside a fact; what is in the cells of a card begins at one edge.
+  // A time is on one line, and so is a link beside a fact; the cells of a card are aligned at one edge.
   for (const e of document.querySelectorAll(".list td time, .facts .hint")) if (e.getClientRects().length > 1) faults.push(`${quote(e.innerText)} takes two lines`);
   for (const row of document.querySelectorAll(".list.failures tbody tr, .list.queues tbody tr")) {
     if (width > 640) break;
@@ -181,7 +181,7 @@
     }
   }
 
-  // There is no gap between two things that are drawn, one below the other.
+  // There is no large vertical gap between two visible elements.
   const drawn = texts.filter((t) => t.node.parentElement.closest("main")).map((t) => [t.top + scrollY, t.bottom + scrollY]);
   for (const e of document.querySelectorAll("main *")) {
     if (e.closest("#trouble, dialog") || !e.checkVisibility({ visibilityProperty: true })) continue;

@@ -9,16 +9,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// layoutWidths are those of phones, of a window that is zoomed to 200 %, of laptops and of a large screen.
+// layoutWidths are the widths of phones, of a window zoomed to 200 %, of laptops and of a large screen.
 var layoutWidths = []int64{360, 390, 640, 1024, 1280, 1440, 2560}
 
-// layoutFaults is a function of JavaScript that returns what is wrong with how a page is laid out.
+// layoutFaults is a JavaScript function that returns what is wrong with the layout of a page.
 //
 //go:embed layout.js
 var layoutFaults string
 
-// testLayout sees that no page in any state scrolls sideways, prints one text over another, cuts one off, or leaves much of a large
-// screen empty, and that nothing on it moves while it becomes live.
+// testLayout: no page in any state scrolls sideways, shows overlapping or cut texts, or leaves much of a large screen empty, and
+// nothing on it moves when it becomes live.
 func (s *stage) testLayout(t *testing.T) {
 	t.Parallel()
 	for _, state := range s.states(t) {
@@ -55,7 +55,7 @@ func (s *stage) testLayoutOf(t *testing.T, state state) {
 	}
 }
 
-// load goes to a page, which need not be live, and waits until it is whole and drawn.
+// load opens a page, which need not be live, and waits until it is complete and painted.
 func (b *tab) load(path string) {
 	b.Helper()
 	b.run(chromedp.Navigate(b.url+path), Until(`document.readyState === "complete" && (!document.querySelector("#live") || document.querySelector("#live.is-live"))`))
@@ -65,7 +65,7 @@ func (b *tab) load(path string) {
 	}
 }
 
-// lose takes away what a live page is read from, and waits until the page says so.
+// lose makes the source of a live page unavailable, and waits until the page reports that.
 func (b *tab) lose(state state, server *httptest.Server) {
 	b.Helper()
 	state.away(server, true)

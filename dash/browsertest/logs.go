@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// FillLogs stores what the programs of a scene have logged in the last hour.
+// FillLogs stores log records of the programs of a scene for the last hour.
 func (s Scene) FillLogs(ctx context.Context, store storage.Store) error {
 	random := rand.New(rand.NewPCG(1, 2))
 	now := time.Now().UTC()

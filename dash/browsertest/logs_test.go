@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// Records come in at the top, are searched, lead to their job and back, and a bar leads to its time.
+// testLogs: new records appear at the top; records can be searched; links lead to their job and back; a bar links to its time.
 func (s *stage) testLogs(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/logs")
@@ -24,7 +24,7 @@ func (s *stage) testLogs(t *testing.T) {
 	if !eval[bool](b, `document.querySelectorAll("#rows tr")[1] === before && document.querySelectorAll("#rows tr").length === 100`) {
 		t.Error("the rows that were there were drawn anew, or there are more than a page of them")
 	}
-	// Whoever points at the list has it stand still.
+	// The list does not move while the pointer or the focus is in it.
 	b.run(chromedp.KeyEvent("j"), Until(`document.activeElement.closest("#rows tr:first-child")`))
 	r.Message = "came in while somebody reads"
 	if err := Log(b.ctx, s.logs, r); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// paths are those of all pages.
+// paths returns the paths of all pages.
 func (s *stage) paths() []string {
 	return []string{
 		"/", "/jobs", "/jobs?state=discarded&sort=kind", "/jobs/" + s.Import.String(), "/jobs/" + s.Failed.String(), "/failures", "/queue?name=mail", "/queue?name=print&range=7d", "/kind?name=mail.send&range=24h", "/queues", "/workers", "/crons",
@@ -41,7 +41,7 @@ func TestPages(t *testing.T) {
 		t.Run("live", s.testLive)
 		t.Run("logs", s.testLogs)
 		if s.store != "sqlite" {
-			return // what a page looks like, and how it is used, does not depend on the store
+			return // the appearance and the use of a page do not depend on the store
 		}
 		t.Run("keys", s.testKeys)
 		t.Run("palette", s.testPalette)
@@ -49,7 +49,7 @@ func TestPages(t *testing.T) {
 		t.Run("copy", s.testCopy)
 		t.Run("none selected", s.testNoneSelected)
 		t.Run("colours", s.testColours)
-		// These run at once when the others are through, since they change nothing that another looks at.
+		// These run in parallel after the others, since they change nothing that another test reads.
 		t.Run("axe", s.testAxe)
 		t.Run("axe of states", s.testAxeStates)
 		t.Run("layout", s.testLayout)
@@ -63,7 +63,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// The tree of a job that runs elsewhere is there in two seconds, with what each task waits for.
+// testTree: the tree of a job that runs in another process is shown within two seconds, with what each task waits for.
 func (s *stage) testTree(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/jobs/" + s.Import.String())
@@ -77,7 +77,7 @@ func (s *stage) testTree(t *testing.T) {
 	b.sees("a host answers slowly")
 }
 
-// Tasks that are alike share a line. It can be opened, and stays open when the tree changes; each task in it can be canceled.
+// testGroups: similar tasks share a line. It can be opened, and stays open when the tree changes; each task in it can be canceled.
 func (s *stage) testGroups(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/jobs/" + s.Import.String())
@@ -94,7 +94,7 @@ func (s *stage) testGroups(t *testing.T) {
 	b.sees("Cancel task page ")
 }
 
-// The first page says where the time of a kind goes, as its worker reports it, and leads to the jobs.
+// testWaits: the overview shows what jobs of a kind spend their time on, as its worker reports it, and links to the jobs.
 func (s *stage) testWaits(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/")
@@ -130,11 +130,11 @@ func (s *stage) testKeys(t *testing.T) {
 	b.sees("1 selected")
 	b.run(chromedp.KeyEvent("x"), Until(`!document.querySelectorAll("tr[data-id] input")[1].checked`))
 	b.run(chromedp.KeyEvent("/"), Until(`document.activeElement.name === "kind"`))
-	b.run(chromedp.KeyEvent("jx/"), Until(`document.activeElement.value.endsWith("jx/")`)) // which types
+	b.run(chromedp.KeyEvent("jx/"), Until(`document.activeElement.value.endsWith("jx/")`)) // keys are typed into the field
 	b.run(chromedp.KeyEvent(kb.Escape), Until(`document.activeElement === document.body`))
 	b.run(chromedp.KeyEvent("?"), Until(`document.querySelector("#keys").open`))
 	b.run(chromedp.KeyEvent(kb.Escape), Until(`!document.querySelector("#keys").open`))
-	// Who dictates turns them off.
+	// Users of dictation software can turn the keys off.
 	b.run(chromedp.KeyEvent("?"), chromedp.Click("#keys-on"), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("/"))
 	if eval[bool](b, `document.activeElement.name === "kind"`) {
 		t.Error("a key that is turned off does something")
@@ -144,7 +144,7 @@ func (s *stage) testKeys(t *testing.T) {
 	b.run(chromedp.KeyEvent("j"), row(0), chromedp.KeyEvent(kb.Enter), Until(`location.pathname.length > 20`))
 }
 
-// The palette leads to pages and does what the page can do, by the keyboard alone.
+// testPalette: the palette opens pages and runs the actions of the page, by the keyboard alone.
 func (s *stage) testPalette(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/queues")
@@ -163,13 +163,13 @@ func (s *stage) testPalette(t *testing.T) {
 	b.run(openIt...)
 	b.run(chromedp.SendKeys("#palette-input", "resume print"), chosen("Resume print"), chromedp.KeyEvent(kb.Enter))
 	b.sees("The queue is resumed")
-	// What has no such name does nothing, and Escape leaves.
+	// A name without a match does nothing, and Escape closes the palette.
 	b.run(openIt...)
 	b.run(chromedp.SendKeys("#palette-input", "no such thing"), Until(`document.querySelector("#palette-none").innerText !== "" && !document.querySelector("#palette-list").checkVisibility()`))
 	b.run(chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Escape), Until(`!document.querySelector("#palette").open`))
 }
 
-// A queue shows an hour, a day and a week; a click on a bar leads to the jobs of its time.
+// testReach: the page of a queue shows an hour, a day and a week; a click on a bar leads to the jobs of its time.
 func (s *stage) testReach(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/queue?name=mail")
@@ -181,7 +181,7 @@ func (s *stage) testReach(t *testing.T) {
 	b.run(Until(`location.pathname === "/jobs" && location.search.includes("since=") && document.querySelectorAll("tr[data-id]").length > 0`))
 }
 
-// Texts of a job are copied, or selected where the page must not write to the clipboard.
+// testCopy: texts of a job are copied, or selected if the page must not write to the clipboard.
 func (s *stage) testCopy(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/jobs/" + s.Failed.String())
@@ -189,7 +189,7 @@ func (s *stage) testCopy(t *testing.T) {
 	b.run(Until(fmt.Sprintf(`document.querySelector('[data-copy="copy-0"]').innerText === "Copied" || getSelection().toString().trim() === %q`, s.Failed)))
 }
 
-// What happens is on the page within two seconds, and nothing else on it moves.
+// testLive: changes are shown within two seconds, and nothing else on the page moves.
 func (s *stage) testLive(t *testing.T) {
 	enqueue := func(b *tab, queue string) job.ID {
 		j, err := job.New("invoice.print", []byte(`{"live": true}`), job.Queue(queue))
@@ -228,14 +228,14 @@ func (s *stage) testLive(t *testing.T) {
 		}
 		b.still(test.path)
 	}
-	// The job page has the most that changes.
+	// The page of a job has the most parts that change.
 	b.open("/jobs/" + s.Import.String())
 	b.sees("eu.example.com")
 	b.settled()
 	b.run(Do(`var before = document.querySelector(".going").innerText`), Until(`document.querySelector(".going").innerText.split(" ")[0] !== before.split(" ")[0]`))
 	b.still("the page of a job")
 
-	// A list in which somebody is about to choose stays.
+	// A list does not move while the user is selecting.
 	b.open("/jobs")
 	b.run(chromedp.Click(`tbody input[name="id"]`), Do(`var first = document.querySelector("tr[data-id]").dataset.id`))
 	enqueue(b, "print")
@@ -248,20 +248,20 @@ func (s *stage) testLive(t *testing.T) {
 	b.run(chromedp.Click("#live"), Until(`document.querySelector("#live").innerText === "stopped"`), chromedp.Click("#live"), Until(`document.querySelector("#live.is-live")`))
 }
 
-// settled forgets what moved until the page was drawn as a whole: a busy browser draws it while half of it is there.
+// settled forgets layout shifts up to the complete rendering of the page: a busy browser paints it when half of it is loaded.
 func (b *tab) settled() {
 	b.Helper()
 	b.drawn()
 	b.run(Do(`shifts.length = 0`))
 }
 
-// drawn waits until the browser has drawn what the page is now.
+// drawn waits until the browser has painted the current page.
 func (b *tab) drawn() {
 	b.Helper()
 	b.run(Do(`var drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { drawn = true }))`), Until("drawn"))
 }
 
-// unmoved fails the test when anything on the page has moved since its beginning, also in a live tree.
+// unmoved fails the test if anything on the page has moved since it was opened, including a live tree.
 func (b *tab) unmoved(where string) {
 	b.Helper()
 	if cls := eval[float64](b, "cls"); cls > 0 {
@@ -269,7 +269,7 @@ func (b *tab) unmoved(where string) {
 	}
 }
 
-// still fails the test when something on the page has moved since it was settled.
+// still fails the test if something on the page has moved since settled was called.
 func (b *tab) still(where string) {
 	b.Helper()
 	for _, moved := range eval[[]string](b, "shifts") {
@@ -277,7 +277,7 @@ func (b *tab) still(where string) {
 	}
 }
 
-// A page says that it is not up to date when its server or its store has not answered for a while, and no longer once it does.
+// testDisconnected: a page says that it is not up to date if its server or its store has not answered for a while, and stops saying so once it does.
 func (s *stage) testDisconnected(t *testing.T) {
 	t.Parallel()
 	const notice = `document.querySelector("#trouble").innerText`
@@ -300,12 +300,12 @@ func (s *stage) testDisconnected(t *testing.T) {
 	}
 }
 
-// testSignedOut sees that a page whose session has ended says so, and is live again when its reader has signed in elsewhere.
+// testSignedOut: a page whose session has ended says so, and is live again when its reader has signed in elsewhere.
 func (s *stage) testSignedOut(t *testing.T) {
 	t.Parallel()
 	var out atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if out.Load() && strings.HasPrefix(r.URL.Path, "/jobs") { // as a guard answers
+		if out.Load() && strings.HasPrefix(r.URL.Path, "/jobs") { // as a guard does
 			http.Error(w, "you are not signed in", http.StatusUnauthorized)
 			return
 		}
@@ -324,8 +324,8 @@ func (s *stage) testSignedOut(t *testing.T) {
 	b.run(Until(`document.getElementById("trouble").hidden && document.getElementById("live").classList.contains("is-live")`))
 }
 
-// Twenty jobs are in view on a common laptop as soon as the page is there, and so would be twenty queues or crons; eight jobs fit the screen of a
-// phone.
+// testRows: twenty jobs are visible on a common laptop when the page is loaded, and so would be twenty queues or crons; eight jobs fit on the screen
+// of a phone.
 func (s *stage) testRows(t *testing.T) {
 	t.Parallel()
 	s = s.apart(t)
@@ -347,7 +347,7 @@ func (s *stage) testRows(t *testing.T) {
 	}
 }
 
-// Nothing on a page moves from its beginning until it is live and has been updated.
+// testShift: nothing on a page moves from loading until it is live and has been updated.
 func (s *stage) testShift(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int64{{390, 844}, {1440, 900}} {
@@ -357,13 +357,13 @@ func (s *stage) testShift(t *testing.T) {
 			for _, path := range s.paths() {
 				b.open(path)
 				b.drawn()
-				// Nor does it when its times are others.
+				// Nothing moves when the texts of times change.
 				b.run(
 					Do(`var times = [...document.querySelectorAll("time[data-ago], time[data-due], time[data-since]")], texts = times.map(t => t.textContent); {const now = Date.now; Date.now = () => now() + 100_000}`),
 					Until(`times.length === 0 || times.some((t, i) => t.textContent !== texts[i])`),
 				)
 				b.drawn()
-				// Nor when a job of a list gets another state.
+				// Nothing moves when a job of a list gets another state.
 				b.run(Do(`for (const state of document.querySelectorAll(".c-state .state")) state.textContent = state.textContent === "queued" ? "cancelled" : "queued"`))
 				b.drawn()
 				b.still(fmt.Sprintf("%s, %d wide,", path, size[0]))
@@ -372,8 +372,8 @@ func (s *stage) testShift(t *testing.T) {
 	}
 }
 
-// Nothing on the page of a job moves while the job fails again and again, also where each of its parts has more than before; nor does the page of
-// a job that begins to run.
+// testRetried: nothing on the page of a job moves while the job fails again and again, even if each part of the page grows; nor does the page of a
+// job that starts to run.
 func (s *stage) testRetried(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int64{{390, 844}, {1280, 900}, {2560, 1440}} {
@@ -408,7 +408,7 @@ func (s *stage) testRetried(t *testing.T) {
 	}
 }
 
-// Who has asked the system for less motion sees none.
+// testMotion: users who prefer reduced motion see no animations.
 func (s *stage) testMotion(t *testing.T) {
 	t.Parallel()
 	b := s.apart(t).tab(t, desk())
@@ -434,7 +434,7 @@ func (s *stage) testMotion(t *testing.T) {
 	}
 }
 
-// On a phone all pages of the navigation are in view.
+// testNavigation: on a phone all entries of the navigation are visible.
 func (s *stage) testNavigation(t *testing.T) {
 	t.Parallel()
 	b := s.apart(t).tab(t, Look(360, 740, "light", true))
@@ -444,7 +444,7 @@ func (s *stage) testNavigation(t *testing.T) {
 	}
 }
 
-// Actions on the selected jobs can be used when one is.
+// testNoneSelected: actions on the selected jobs are enabled when at least one job is selected.
 func (s *stage) testNoneSelected(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/jobs")
@@ -473,8 +473,8 @@ func (s *stage) testColours(t *testing.T) {
 	}
 }
 
-// The three questions of an operator are answered on the first page, or at most two clicks away: what is failing, since when and why; why is
-// this queue slow; what is this job waiting for?
+// testQuestions: the three questions of an operator are answered on the overview, or at most two clicks away: What is failing, since when and why?
+// Why is this queue slow? What is this job waiting for?
 func (s *stage) testQuestions(t *testing.T) {
 	failing := state{h: dash.New(dash.Config{Store: newFailingStore(s.Store)})}
 	b := s.at(failing.serve(t).URL).tab(t, desk())

@@ -15,9 +15,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
 
-// BenchmarkFirstPaint measures when a browser has painted the first text of a page, from the beginning of the navigation: the median and the
-// worst of all pages, each asked for once in each round; and by how much its parts have moved (CLS) after two seconds of live updates, at
-// most. The browser and the server share the machine.
+// BenchmarkFirstPaint measures the time from the start of a navigation until the browser has painted the first text of a page: the median and the
+// maximum of all pages, each of which is loaded once in each round. It also measures the maximum layout shift (CLS) after two seconds of live
+// updates. The browser and the server share the machine.
 func BenchmarkFirstPaint(b *testing.B) {
 	ctx := b.Context()
 	browser, stop, err := Start(ctx)

@@ -1,5 +1,5 @@
 // Package browsertest opens the dashboard in a real browser: its tests use every page and every action, on SQLite and PostgreSQL,
-// and its program shots takes the pictures of the guide.
+// and its program shots takes the screenshots of the guide.
 package browsertest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A Mail, a Picture and a Feed are the args of the kinds of a scene.
+// Mail, Picture and Feed are the args of the kinds of a scene.
 type (
 	Mail struct {
 		User     int    `json:"user"`
@@ -44,17 +44,17 @@ var (
 	Report   = job.Define[struct{}]("report.daily")
 )
 
-// A Scene is a store in which there is something to see, and the worker that works on it.
+// A Scene is a store with jobs in all states, and the worker that runs them.
 type Scene struct {
 	Store  job.Store
-	Import job.ID // a job that runs as long as the scene does, with tasks that wait
+	Import job.ID // a job that runs until the scene ends, with waiting tasks
 	Failed job.ID // a job that has failed several times
 }
 
-// Play enqueues jobs of all sorts, works on them until ctx is canceled, and calls ready when each of them is in its state.
+// Play enqueues jobs of all sorts, runs a worker for them until ctx is canceled, and calls ready when each of them is in its intended state.
 func Play(ctx context.Context, store job.Store, ready func(Scene) error) error {
 	s := Scene{Store: store}
-	// No cron ticks while the scene is played: a tick adds a row to a page. The next one is in minutes, which pages count down.
+	// No cron ticks while the scene is played, since a tick adds a row to a page. The next one is minutes away, and pages count down to it.
 	now := time.Now().UTC()
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		worker := job.NewWorker(store, job.Config{
@@ -111,7 +111,7 @@ func (s *Scene) handlers() []job.Handler {
 	}
 }
 
-// importFeed waits in many ways until it is canceled.
+// importFeed waits in several ways until it is canceled.
 func importFeed(ctx context.Context, f Feed) error {
 	pages := make(chan int)
 	turns := meanwhile.NewSemaphore(1)
@@ -143,12 +143,12 @@ func importFeed(ctx context.Context, f Feed) error {
 	}, meanwhile.Name("progress"))
 }
 
-// fill enqueues the jobs, and waits until they are where they belong and their worker has reported them.
+// fill enqueues the jobs, and waits until they are in their intended states and their worker has reported them.
 func (s *Scene) fill(ctx context.Context) error {
 	var jobs []*job.Job
 	add := func(j *job.Job, err error) *job.Job {
 		if err != nil {
-			panic(err) // the args are our own
+			panic(err) // the args are valid
 		}
 		jobs = append(jobs, j)
 		return j

@@ -17,10 +17,10 @@ var (
 	shotsOf = flag.String("shots-of", "", "take only those whose names match this `pattern`, such as ^failing-.*-1024-")
 )
 
-// widths are those of a phone, a small and a common laptop, and a large screen, with their heights.
+// widths are the widths of a phone, a small and a common laptop, and a large screen, with their heights.
 var widths = [][2]int64{{390, 844}, {1024, 768}, {1440, 900}, {2560, 1440}}
 
-// TestShots takes pictures to be looked at: STATE-PAGE-WIDTH-COLOURS.png.
+// TestShots takes screenshots for manual inspection: STATE-PAGE-WIDTH-COLOURS.png.
 func TestShots(t *testing.T) {
 	if *shots == "" {
 		t.Skip("-shots FOLDER takes a picture of each page in each state")
@@ -66,7 +66,7 @@ func TestShots(t *testing.T) {
 	})
 }
 
-// A dialog is what opens on a page.
+// A dialog is a dialog that opens on a page.
 type dialog struct {
 	name, path string
 	open       []Action
@@ -93,7 +93,7 @@ func (s *stage) dialogs() []dialog {
 
 var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 
-// shotName is a path as a part of the name of a file.
+// shotName returns a path as a part of a file name.
 func (s *stage) shotName(path string) string {
 	path = strings.NewReplacer(
 		s.Import.String(), "running", s.Failed.String(), "failed", s.completed.String(), "completed", s.scheduled.String(), "scheduled", longName, "long",

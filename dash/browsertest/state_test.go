@@ -15,19 +15,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// A state is what a dashboard has to show, and whether it can.
+// A state is a dashboard with certain content, available or not.
 type state struct {
 	name  string
 	h     http.Handler
 	paths []string
 
-	// away, where it is set, takes away what pages that are live are read from, and gives it back.
+	// away, if set, makes the source of live pages unavailable, or available again.
 	away func(server *httptest.Server, away bool)
 }
 
-// states are: what a scene has; nothing at all; failures, trouble and long names; more queues and kinds than are listed, and large
-// args; for those who may only read; a store that does not answer; a
-// server, and a store, that answers no more while a page is shown; no jobs but logs. Each has all the pages that it can have.
+// states are: a scene; an empty store; failures, trouble and long names; more queues and kinds than are listed, and large args; a read-only reader; a
+// store that does not answer; a server, and a store, that stop answering while a page is shown; logs without jobs. Each has all pages that are
+// possible in it.
 func (s *stage) states(t *testing.T) []state {
 	t.Helper()
 	title := "shop"
@@ -73,10 +73,10 @@ func (s *stage) states(t *testing.T) []state {
 	}
 }
 
-// oddName is a name of a kind that a page must neither read as markup nor let out of its place.
+// oddName is the name of a kind that a page must neither interpret as markup nor let affect the text around it.
 const oddName = `<b>"إستيراد"&amp;'\\👩ﷺ/../%2f?x=#`
 
-// manyQueues returns a store with more queues and kinds than a page lists, and a job of it with large args.
+// manyQueues returns a store with more queues and kinds than a page lists, and a job with large args.
 func manyQueues(t *testing.T) (store job.Store, large job.ID) {
 	t.Helper()
 	var jobs []*job.Job
@@ -102,7 +102,7 @@ func manyQueues(t *testing.T) (store job.Store, large job.ID) {
 	return store, odd.ID
 }
 
-// A gate is the way to a server, which may be closed.
+// A gate is a handler in front of a server, which can be closed.
 type gate struct {
 	http.Handler
 	closed atomic.Bool
@@ -115,7 +115,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.Handler.ServeHTTP(w, r)
 }
 
-// serve serves a state for the time of a test.
+// serve serves a state for the duration of a test.
 func (s state) serve(t *testing.T) *httptest.Server {
 	server := httptest.NewServer(s.h)
 	t.Cleanup(func() {
@@ -125,10 +125,10 @@ func (s state) serve(t *testing.T) *httptest.Server {
 	return server
 }
 
-// apart is the stage with an address of its own for the dashboard: a browser opens six connections to each, and every live page holds one.
+// apart returns the stage with its own URL for the dashboard: a browser opens six connections to each host, and every live page occupies one.
 func (s *stage) apart(t *testing.T) *stage { return s.at(state{h: s.h}.serve(t).URL) }
 
-// at is the stage with the dashboard of another address.
+// at returns the stage with the dashboard at another URL.
 func (s *stage) at(url string) *stage {
 	other := *s
 	other.url = url

@@ -14,10 +14,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// longName is a name as long as they may be.
+// longName is a name of the maximum length.
 var longName = strings.Repeat("a-long-name.", 10) + "12345678"
 
-// A failingStore has kinds that fail, queues that are behind, workers that are gone and crons that are late, with large numbers and long names.
+// A failingStore has kinds that fail, queues with a backlog, workers that are gone and crons that are late, with large numbers and long names.
 type failingStore struct {
 	job.Store
 	long, counted *job.Job
@@ -25,14 +25,14 @@ type failingStore struct {
 
 func newFailingStore(s job.Store) failingStore { return failingStore{s, longJob(), countedJob()} }
 
-// countedJob is a job that counts bytes, of which there are many.
+// countedJob returns a job whose progress counts bytes, with large numbers.
 func countedJob() *job.Job {
 	j := longJob()
 	j.Progress = &job.ProgressReport{Done: math.MaxInt64 / 2, Total: math.MaxInt64, Time: time.Now().Add(-time.Minute)}
 	return j
 }
 
-// longJob is a job of which every part is long.
+// longJob returns a job whose parts are all long.
 func longJob() *job.Job {
 	now, unbroken := time.Now(), strings.Repeat("x", 300)
 	j := &job.Job{
@@ -117,7 +117,7 @@ func (s failingStore) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat,
 	return stats, err
 }
 
-// Audited returns actions of a person with a long name, by the ways there are, one of which has failed.
+// Audited returns actions of all sorts by a person with a long name. One of them has failed.
 func (failingStore) Audited(context.Context, int64, int) ([]job.AuditEntry, error) {
 	now := time.Now()
 	return []job.AuditEntry{
@@ -127,7 +127,7 @@ func (failingStore) Audited(context.Context, int64, int) ([]job.AuditEntry, erro
 	}, nil
 }
 
-// A downStore answers nothing while it is down.
+// A downStore does not answer while it is down.
 type downStore struct {
 	job.Store
 	down *atomic.Bool

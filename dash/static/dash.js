@@ -1,5 +1,5 @@
-// What the pages do beside being pages: live updates, relative times, keys, and questions in a dialog. Without it they are
-// read and used as they are.
+// What the pages do with a script: live updates, relative times, keyboard shortcuts, and confirmations in a dialog. Without it
+// they can be read and used all the same.
 
 const page = document.body.dataset.page;
 const byId = (id) => document.getElementById(id);
@@ -44,7 +44,7 @@ function tellTimes(root) {
 }
 setInterval(() => document.hidden || tellTimes(document), 1000);
 
-// --- changing a part of the page into what it is now, element by element, so that what is open, focused, scrolled or typed stays
+// --- updating a part of the page in place, element by element, so that the state of open, focused, scrolled or edited elements is kept
 
 function morph(from, to) {
   for (const { name } of [...from.attributes]) {
@@ -54,7 +54,7 @@ function morph(from, to) {
     if (from.getAttribute(name) !== value) from.setAttribute(name, value);
   }
   if (from.localName === "time") return;
-  // Lines of a text whose beginning has changed are others: what stays of them would count as moved.
+  // If the text has changed, its lines are replaced as a whole: lines that stay would count as a layout shift.
   if ("whole" in from.dataset && from.textContent !== to.textContent) from.replaceChildren(...to.childNodes);
   else morphChildren(from, to);
 }
@@ -65,7 +65,7 @@ function morphChildren(from, to) {
     const old = from.childNodes[i];
     if (!old) from.append(next);
     else if (old.nodeType === Node.ELEMENT_NODE && old.nodeName === next.nodeName) morph(old, next);
-    // A text that is changed in place would count as moved where it is aligned to its end.
+    // A text that is changed in place would count as a layout shift if it is aligned to its end.
     else if (old.nodeName !== next.nodeName || old.data !== next.data) old.replaceWith(next);
   });
   while (from.childNodes.length > wanted.length) from.lastChild.remove();
@@ -87,17 +87,17 @@ function show(element, html) {
   if (follows) showEnd(element);
 }
 
-// Of a box that grows at its end, that is in view, unless the reader has scrolled elsewhere.
+// A box that grows at its end shows its end, unless the reader has scrolled elsewhere.
 const showEnd = (box) => { box.scrollTop = box.scrollHeight; };
 document.querySelectorAll("[data-end]").forEach(showEnd);
 
-// A list in which somebody is about to choose does not move: its rows are updated where they are, and a button tells when
-// there is more.
+// A list does not move while the user points at it, focuses it or has selected rows: its rows are updated in place, and a button
+// shows that there are more.
 const waiting = new Map();
 const choosing = (list) => list.matches(":hover") || list.contains(document.activeElement) || list.querySelector("input:checked");
 const rowsOf = (root) => [...root.querySelectorAll("tr[data-id]")];
 
-// Of a list that grows at its beginning, only the new rows come.
+// Of a list that grows at its start, only the new rows are sent.
 function prepend(element, html) {
   if (!element) return;
   if (choosing(element)) {
@@ -173,7 +173,7 @@ function trouble(text) {
   byId("trouble").textContent = text;
 }
 
-// What ends and is there again at once needs no notice: streams end by themselves now and then.
+// A short interruption is not reported: streams end regularly and are opened again.
 let lost;
 
 function noticeLoss() {
@@ -186,7 +186,7 @@ function forgetLoss() {
   trouble("");
 }
 
-// A stream that is refused, rather than lost, may be so because the session has ended.
+// A stream that is refused, rather than lost, may be refused because the session has ended.
 async function noticeSignedOut() {
   const answer = await fetch(page, { method: "HEAD", headers: { Accept: "text/event-stream" } });
   if (answer.status !== 401 || source || !wanted) return;
@@ -210,10 +210,10 @@ function connect() {
   source.addEventListener("error", () => {
     tellLive("no answer");
     noticeLoss();
-    if (source?.readyState !== EventSource.CLOSED) return; // the browser asks again
+    if (source?.readyState !== EventSource.CLOSED) return; // the browser reconnects
     disconnect();
     setTimeout(connect, 5000);
-    noticeSignedOut().catch(() => {}); // then the server does not answer
+    noticeSignedOut().catch(() => {}); // the server does not answer
   });
 }
 
@@ -236,14 +236,14 @@ if (live) {
   connect();
 }
 
-// The result of an action is shown once, not at each reload.
+// The result of an action is shown once, not on each reload.
 if (byId("told")) {
   const clean = new URL(location);
   for (const name of [...clean.searchParams.keys()]) if (name.startsWith("did")) clean.searchParams.delete(name);
   history.replaceState(null, "", clean);
 }
 
-// --- selecting
+// --- selection
 
 const boxes = () => [...document.querySelectorAll('input[name="id"][form="actions"]')];
 const everything = document.querySelector("[data-all]");
@@ -264,7 +264,7 @@ everything?.addEventListener("change", () => {
 document.addEventListener("change", tellSelected);
 tellSelected();
 
-// --- questions
+// --- confirmations
 
 const ask = byId("ask");
 
@@ -314,7 +314,7 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
   const from = byId(button.dataset.copy);
-  const select = () => getSelection().selectAllChildren(from); // where a page must not write to the clipboard
+  const select = () => getSelection().selectAllChildren(from); // if the page must not write to the clipboard
   if (!navigator.clipboard) return select();
   navigator.clipboard.writeText(from.textContent).then(() => {
     const text = button.textContent;
@@ -323,7 +323,7 @@ document.addEventListener("click", (event) => {
   }, select);
 });
 
-// --- the palette: pages and the actions of this page by their names
+// --- the palette: pages, and the actions of this page, by name
 
 const palette = byId("palette");
 const paletteInput = byId("palette-input");
@@ -357,7 +357,7 @@ function choose(i) {
   option?.scrollIntoView({ block: "nearest" });
 }
 
-// offer shows what matches what is typed. What was chosen stays so when the places come.
+// offer shows the entries that match the typed text. The chosen entry stays chosen when the places are loaded.
 function offer(keep) {
   const before = keep ? shown[chosen]?.name : undefined;
   const wanted = words(paletteInput.value.toLowerCase()).split(" ");
@@ -412,7 +412,7 @@ palette.addEventListener("click", (event) => event.target === palette && palette
 document.addEventListener("keydown", (event) => {
   if (event.key !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
   event.preventDefault();
-  openPalette().catch(() => {}); // the pages are there without the places
+  openPalette().catch(() => {}); // the palette has the pages without the places
 });
 
 // --- keys

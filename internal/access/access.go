@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 )
 
-// A Config is who may use the server. Without users and tokens there is no authentication, and everybody may do everything.
+// A Config configures who may use the server. Without users and tokens there is no authentication, and everybody may do everything.
 type Config struct {
 	Users  []User
 	Tokens []Token
@@ -25,12 +25,12 @@ type Config struct {
 	// Proxy trusts the last X-Forwarded-For and X-Forwarded-Proto: a proxy sets them, and no client can bypass it.
 	Proxy  bool
 	Public []string // paths without authentication, such as those of health checks
-	// Personal are paths to which viewers may post, too: what they change belongs to their own browser.
+	// Personal are paths to which viewers may post, too: the changes belong to their own browser.
 	Personal []string
 	// ForWorkers reports whether a token of the role worker may send a request. Default: none.
 	ForWorkers func(*http.Request) bool
-	// Failed is called for each password and token that is refused: "password", "token", or "limited" if it came too soon after others. Default:
-	// nothing.
+	// Failed is called for each refused password and token, with the reason "password", "token", or "limited" if it came too soon after others.
+	// Default: nothing.
 	Failed func(reason string)
 	Title  string       // of the sign-in page; default "meanwhile"
 	Logger *slog.Logger // for sign-ins and failures; default slog.Default()
@@ -50,7 +50,7 @@ type Guard struct {
 	cross      http.CrossOriginProtection
 }
 
-// New makes a guard. It returns an error for empty or repeated names, and for invalid hosts and hashes.
+// New creates a guard. It returns an error for empty or repeated names, and for invalid hosts and hashes.
 func New(c Config) (*Guard, error) {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.Title = cmp.Or(c.Title, "meanwhile")

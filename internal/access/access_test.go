@@ -29,7 +29,7 @@ var hash = sync.OnceValue(func() string {
 	return string(text)
 })
 
-// inside is what is guarded: it says who came.
+// inside is the guarded handler: it answers with the identity of the sender.
 var inside = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	who, ok := Who(r)
 	if !ok {
@@ -38,7 +38,7 @@ var inside = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(who.Name + map[bool]string{true: " looks", false: " acts"}[ReadOnly(r)]))
 })
 
-// newGuard returns a guard with the users ada, who may do everything, and vi, who may look, and tokens of the same roles.
+// newGuard returns a guard with the users ada, who may do everything, and vi, who may only read, and tokens of the same roles.
 func newGuard(t testing.TB, change func(*Config)) (*Guard, http.Handler, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
@@ -55,7 +55,7 @@ func newGuard(t testing.TB, change func(*Config)) (*Guard, http.Handler, *bytes.
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.users.compare = func(_, given []byte) error { // in no time; TestSignIn takes the real one
+	g.users.compare = func(_, given []byte) error { // takes no time; TestSignIn uses the real comparison
 		if string(given) != password {
 			return bcrypt.ErrMismatchedHashAndPassword
 		}
@@ -82,7 +82,7 @@ func from(address string) func(*http.Request) {
 	return func(r *http.Request) { r.RemoteAddr = address }
 }
 
-// signIn sends the form.
+// signIn submits the sign-in form.
 func signIn(h http.Handler, name, secret, to string, edits ...func(*http.Request)) *httptest.ResponseRecorder {
 	form := url.Values{"name": {name}, "password": {secret}, "to": {to}}.Encode()
 	r := httptest.NewRequest("POST", "http://jobs.example/sign-in", strings.NewReader(form))
@@ -95,7 +95,7 @@ func signIn(h http.Handler, name, secret, to string, edits ...func(*http.Request
 	return w
 }
 
-// cookieOf returns an edit that brings the cookie that an answer has set.
+// cookieOf returns an edit that adds the cookie that a response has set.
 func cookieOf(t *testing.T, w *httptest.ResponseRecorder) func(*http.Request) {
 	t.Helper()
 	cookies := w.Result().Cookies()
@@ -105,7 +105,7 @@ func cookieOf(t *testing.T, w *httptest.ResponseRecorder) func(*http.Request) {
 	return with("Cookie", cookies[0].Name+"="+cookies[0].Value)
 }
 
-// A token of a worker is good for what workers send, and for nothing else, the pages included.
+// TestWorker: a token of the role worker is accepted for the requests of workers, and for nothing else, pages included.
 func TestWorker(t *testing.T) {
 	change := func(c *Config) {
 		c.Tokens = append(c.Tokens, Token{"farm", Worker, sha256.Sum256([]byte(token + "3"))})
@@ -149,7 +149,7 @@ func TestWhoComesIn(t *testing.T) {
 		what, method, path string
 		edits              []func(*http.Request)
 		status             int
-		want               string // of the answer, or where it leads
+		want               string // of the response, or its redirect target
 	}{
 		{"nobody", "GET", "/jobs", nil, 401, "bring a token"},
 		{"nobody, in a browser", "GET", "/jobs?a=b", []func(*http.Request){html}, 303, "/sign-in?to=%2Fjobs%3Fa%3Db"},
@@ -186,7 +186,7 @@ func TestWhoComesIn(t *testing.T) {
 			t.Errorf("%s: got %d %s, want %d %s", test.what, w.Code, got, test.status, test.want)
 		}
 		if w.Code == 401 && !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer ") {
-			t.Errorf("%s: no header says what to bring", test.what)
+			t.Errorf("%s: no WWW-Authenticate header", test.what)
 		}
 	}
 }
@@ -201,9 +201,9 @@ func TestNobodyIsAsked(t *testing.T) {
 		for _, test := range []struct {
 			what   string
 			edits  []func(*http.Request)
-			status int // when it is local
+			status int // with Local
 			want   string
-			open   bool // when it is not
+			open   bool // without Local
 		}{
 			{"this machine", []func(*http.Request){here}, 200, "acts", true},
 			{"another machine", []func(*http.Request){here, from("192.0.2.7:4000")}, 403, "comes from another machine", true},
@@ -267,7 +267,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestPages has a browser get a page for what is refused, and a program problem details.
+// TestPages: a refused request is answered with a page for a browser, and with problem details for a program.
 func TestPages(t *testing.T) {
 	_, h, _ := newGuard(t, func(c *Config) {
 		c.Title, c.Personal, c.Hosts = "<b>Jobs</b>", []string{"/theme"}, []string{"jobs.example"}
@@ -307,16 +307,16 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestStrictTransport has each answer by TLS, and none without, tell the browser to come by TLS.
+// TestStrictTransport: each response over TLS, and none without TLS, makes the browser use TLS from then on.
 func TestStrictTransport(t *testing.T) {
 	_, h, _ := newGuard(t, func(c *Config) { c.Proxy = true })
 	overTLS := func(r *http.Request) { r.TLS = &tls.ConnectionState{} }
 	for _, path := range []string{"/", "/sign-in", "/healthz"} {
 		if got := ask(h, "GET", path, overTLS).Header().Get("Strict-Transport-Security"); got != "max-age=31536000" {
-			t.Errorf("%s by TLS: %q", path, got)
+			t.Errorf("%s over TLS: %q", path, got)
 		}
 		if got := ask(h, "GET", path, with("X-Forwarded-Proto", "https")).Header().Get("Strict-Transport-Security"); got != "" {
-			t.Errorf("%s without: %q", path, got)
+			t.Errorf("%s without TLS: %q", path, got)
 		}
 	}
 }

@@ -20,7 +20,7 @@ const (
 	stylePath   = "/sign-in.css"
 )
 
-// secureTime is how long a browser that used TLS must go on using it (HSTS): a year.
+// secureTime is the time for which a browser that has used TLS must keep using it (HSTS): a year.
 const secureTime = "max-age=31536000"
 
 // Wrap returns a handler that passes allowed requests on to next, and answers all others. Over TLS, each answer makes the browser use nothing but TLS
@@ -46,7 +46,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// checkLocal refuses requests that come from elsewhere than they may, and requests with a Host header that is not one of the server's.
+// checkLocal refuses requests from addresses that are not allowed, and requests with a Host header that does not name the server.
 func (g *Guard) checkLocal(w http.ResponseWriter, r *http.Request) bool {
 	if g.config.Local {
 		if err := loopback.CheckSender(r); err != nil {
@@ -83,7 +83,7 @@ func (g *Guard) ask(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	g.pass(w, r.WithContext(ctx), who, next, false)
 }
 
-// byToken accepts a right token even if many wrong ones came from its address: the comparison costs nothing, and a program with an old token should
+// byToken accepts a correct token even if many wrong ones came from its address: the comparison costs nothing, and a program with an old token should
 // not lock out others at its address.
 func (g *Guard) byToken(w http.ResponseWriter, r *http.Request, text string, next http.Handler) {
 	if token, ok := g.tokens.find(text); ok {
@@ -102,7 +102,7 @@ func (g *Guard) byToken(w http.ResponseWriter, r *http.Request, text string, nex
 	g.refuse(w, r, "the token is not one of those that this server takes")
 }
 
-// pass hands a request on, unless it changes something and may not.
+// pass passes a request on, unless it changes something and its sender may not.
 func (g *Guard) pass(w http.ResponseWriter, r *http.Request, who Identity, next http.Handler, byToken bool) {
 	if who.Role == Worker && !g.config.ForWorkers(r) {
 		g.fail(w, r, http.StatusForbidden, fmt.Sprintf("%s may only enqueue jobs, see one by its ID, and run jobs: the role is %s", who.Name, who.Role))
@@ -128,7 +128,7 @@ func (g *Guard) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// askToSignIn redirects a browser to the sign-in page, and answers a program with what it has to send.
+// askToSignIn redirects a browser to the sign-in page, and answers a program with the credentials that it has to send.
 func (g *Guard) askToSignIn(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case len(g.config.Users) == 0 || !wantsPage(r):
@@ -151,7 +151,7 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, detail string) {
 	g.fail(w, r, http.StatusUnauthorized, detail)
 }
 
-// fail answers with an error: a page for a browser, problem details for a program.
+// fail answers with an error: with a page for a browser, and with problem details for a program.
 func (g *Guard) fail(w http.ResponseWriter, r *http.Request, status int, detail string) {
 	if !wantsPage(r) {
 		problem.Write(w, status, detail, nil)

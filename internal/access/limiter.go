@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A bound is how many attempts may fail: a burst, and then one per interval.
+// A bound limits how many attempts may fail: a burst, and then one per interval.
 type bound struct {
 	burst float64
 	each  time.Duration
@@ -25,8 +25,8 @@ var (
 const mostKept = 4096 // buckets that are remembered: of addresses, and of names from addresses
 
 // A limiter bounds how many passwords are tried, so that neither one client nor many can guess for long, or keep the processors busy with hashes. A
-// name counts per address, so failures for one name lock out neither other users at the address nor the same user elsewhere. Wrong tokens count apart
-// from passwords; right ones do not count.
+// name counts per address, so failures for one name lock out neither other users at the address nor the same user elsewhere. Wrong tokens are counted
+// separately from passwords; right ones do not count.
 type limiter struct {
 	mu      sync.Mutex
 	all     bucket

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestAttemptsOfOneName has whoever fails for one name keep from signing in nobody but themselves.
+// TestAttemptsOfOneName: failures for one name lock out only that name at that address.
 func TestAttemptsOfOneName(t *testing.T) {
 	hash() // not in the bubble: it takes time
 	synctest.Test(t, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAttemptsOfOneName(t *testing.T) {
 	})
 }
 
-// TestWrongTokens has a program with an old token keep nobody out, for as long as it tries, and its attempts are bounded.
+// TestWrongTokens: a program with an old token locks nobody out, however long it tries, and its attempts are limited.
 func TestWrongTokens(t *testing.T) {
 	hash()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,13 +66,13 @@ func TestWrongTokens(t *testing.T) {
 				t.Fatalf("attempt %d: got %d %v, want %d", i, w.Code, w.Header(), want)
 			}
 			if w := ask(h, "POST", "/", with("Authorization", "Bearer "+token)); w.Code != 200 {
-				t.Fatalf("after attempt %d: a right token gets %d", i, w.Code)
+				t.Fatalf("after attempt %d: a correct token gets %d", i, w.Code)
 			}
 			if w := ask(h, "GET", "/", ada); w.Code != 200 {
 				t.Fatalf("after attempt %d: a session gets %d", i, w.Code)
 			}
 			if w := signIn(h, "vi", password, ""); w.Code != 303 {
-				t.Fatalf("after attempt %d: a right password gets %d", i, w.Code)
+				t.Fatalf("after attempt %d: a correct password gets %d", i, w.Code)
 			}
 			time.Sleep(time.Second)
 		}
@@ -82,7 +82,7 @@ func TestWrongTokens(t *testing.T) {
 	})
 }
 
-// TestAttemptsOfOneAddress has one address try many names.
+// TestAttemptsOfOneAddress tries many names from one address.
 func TestAttemptsOfOneAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, h, _ := newGuard(t, nil)
@@ -99,7 +99,7 @@ func TestAttemptsOfOneAddress(t *testing.T) {
 			t.Errorf("one more: got %d, Retry-After %s; want 429 and 10", w.Code, w.Header().Get("Retry-After"))
 		}
 		if w := ask(h, "GET", "/", with("Authorization", "Bearer "+token)); w.Code != 200 {
-			t.Errorf("a right token gets %d", w.Code)
+			t.Errorf("a correct token gets %d", w.Code)
 		}
 	})
 }
@@ -116,7 +116,7 @@ func TestAttemptsOfAll(t *testing.T) {
 		if wait := attempt(1000); wait != time.Second {
 			t.Errorf("after 100 attempts of as many addresses: wait %v, want 1 s", wait)
 		}
-		for i := range 10_000 { // a second each: as fast as all of them may
+		for i := range 10_000 { // one a second: the limit for all of them together
 			time.Sleep(time.Second)
 			if wait := attempt(i); wait > 0 {
 				t.Fatalf("attempt %d: wait %v", i, wait)
@@ -149,7 +149,8 @@ func TestForgetKeepsThoseWhoFailedMost(t *testing.T) {
 	})
 }
 
-// TestForgetMakesRoomForMany: also when only one failed little, the next keys are added without a scan of all.
+// TestForgetMakesRoomForMany: even if only one key has few failures, an eighth of the places is freed, so that the next keys are
+// added without a scan.
 func TestForgetMakesRoomForMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter

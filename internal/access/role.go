@@ -49,7 +49,8 @@ func Name(r *http.Request) string {
 	return who.Name
 }
 
-// ReadOnly reports whether the sender of a request may only read. It is true if there is no guard. A token of a worker only reaches what it may use.
+// ReadOnly reports whether the sender of a request may only read. It is true if there is no guard. A token of the role worker reaches only what
+// [Config.ForWorkers] allows, and does not count as read-only.
 func ReadOnly(r *http.Request) bool {
 	who, _ := Who(r)
 	return who.Role != Admin && who.Role != Worker

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	idleTime     = 12 * time.Hour     // a session that is unused for so long ends
-	longestTime  = 7 * 24 * time.Hour // after which any session ends
-	mostSessions = 1000               // beyond that, the one that was unused for longest ends
+	idleTime     = 12 * time.Hour     // a session that is unused for this long ends
+	longestTime  = 7 * 24 * time.Hour // any session ends after this time
+	mostSessions = 1000               // beyond that, the session that was unused for the longest time ends
 	cookieName   = "meanwhile"
-	secureName   = "__Host-meanwhile" // browsers take it from this host only, and over TLS only
+	secureName   = "__Host-meanwhile" // browsers accept it from this host only, and only over TLS
 	cookieSize   = 43                 // 256 bits in base64
 )
 
-// sessions are the sessions of all users. Their key is the hash of what is in the cookie, so that the time that a lookup takes reveals nothing.
+// sessions are the sessions of all users. Their key is the hash of the cookie's value, so that the time of a lookup reveals nothing.
 type sessions struct {
 	mu  sync.Mutex
 	all map[[sha256.Size]byte]*session
@@ -33,7 +33,7 @@ type session struct {
 	running map[*request]struct{}
 }
 
-// A request is one that is being answered.
+// A request is a request that is being answered.
 type request struct{ cancel context.CancelFunc }
 
 // over reports whether a session has expired. A session with a request that is being answered, such as an event stream, is in use.
@@ -41,7 +41,7 @@ func (s *session) over(now time.Time) bool {
 	return now.Sub(s.begun) >= longestTime || len(s.running) == 0 && now.Sub(s.used) >= idleTime
 }
 
-// create begins a session and returns what goes into its cookie.
+// create starts a session and returns the value of its cookie.
 func (s *sessions) create(who Identity, now time.Time) string {
 	var bits [32]byte
 	_, _ = rand.Read(bits[:]) // never fails
@@ -58,7 +58,7 @@ func (s *sessions) create(who Identity, now time.Time) string {
 	return value
 }
 
-// makeRoom ends the sessions that have expired, or else the one that was unused for longest.
+// makeRoom ends the sessions that have expired, or else the one that was unused for the longest time.
 func (s *sessions) makeRoom(now time.Time) {
 	var oldest [sha256.Size]byte
 	first := now

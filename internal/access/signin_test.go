@@ -60,7 +60,7 @@ func TestSignIn(t *testing.T) {
 			t.Errorf("%q: %v\n%s", test.name, w.Header(), w.Body)
 		}
 		if test.status == 303 && w.Header().Get("Location") != "/jobs?x=1" {
-			t.Errorf("%q: leads to %s", test.name, w.Header().Get("Location"))
+			t.Errorf("%q: redirects to %s", test.name, w.Header().Get("Location"))
 		}
 	}
 	if w := signIn(h, "ada", password, "", with("Sec-Fetch-Site", "cross-site")); w.Code != 403 {
@@ -73,7 +73,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("a form that is too long: %d", w.Code)
 	}
 	if said := log.String(); !strings.Contains(said, "user=ada") || strings.Contains(said, typo) || strings.Contains(said, password) {
-		t.Errorf("the log says\n%s", said)
+		t.Errorf("the log is\n%s", said)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestCookie(t *testing.T) {
 			t.Errorf("%s: %s would never be sent", test.what, set)
 		}
 		if got := ask(h, "GET", "/", cookieOf(t, w), test.edit); got.Code != 200 {
-			t.Errorf("%s: the session is not known: %d", test.what, got.Code)
+			t.Errorf("%s: the session is unknown: %d", test.what, got.Code)
 		}
 	}
 	plain := cookieOf(t, signIn(h, "ada", password, ""))
@@ -109,7 +109,7 @@ func TestCookie(t *testing.T) {
 	}
 	again := signIn(h, "ada", password, "", plain)
 	if w := ask(h, "GET", "/", plain); w.Code != 401 || ask(h, "GET", "/", cookieOf(t, again)).Code != 200 {
-		t.Errorf("to sign in again did not end the session before: %d", w.Code)
+		t.Errorf("signing in again did not end the previous session: %d", w.Code)
 	}
 }
 
@@ -123,12 +123,12 @@ func FuzzTarget(f *testing.F) {
 		http.Redirect(w, httptest.NewRequest("POST", SignInPath, nil), got, http.StatusSeeOther)
 		leads := w.Header().Get("Location")
 		if !strings.HasPrefix(leads, "/") || strings.HasPrefix(leads, "//") || strings.HasPrefix(leads, `/\`) {
-			t.Errorf("%q leads to %q", to, leads)
+			t.Errorf("%q redirects to %q", to, leads)
 		}
 	})
 }
 
-// A form with files goes to the disk of the server when it is read: the page reads none.
+// TestSignInPageReadsNoBody: reading a form with files writes them to the server's disk, so the page must not read a form.
 func TestSignInPageReadsNoBody(t *testing.T) {
 	_, h, _ := newGuard(t, nil)
 	body := strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n" + strings.Repeat("x", 1<<16) + "\r\n--b--\r\n")

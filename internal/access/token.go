@@ -19,7 +19,7 @@ type Token struct {
 	Hash [sha256.Size]byte // of the token
 }
 
-// NewToken makes a token of 256 random bits, and returns its hash in the form that [Token.UnmarshalText] reads.
+// NewToken creates a token of 256 random bits, and returns its hash in the form that [Token.UnmarshalText] reads.
 func NewToken() (token, hash string) {
 	var bits [32]byte
 	_, _ = rand.Read(bits[:]) // never fails
@@ -66,7 +66,7 @@ const mostBearer = 512 // bytes
 
 var errAuthorization = errors.New("the header Authorization is not of the form: Bearer TOKEN")
 
-// bearer returns the token that a request brings, or "".
+// bearer returns the token that a request has in its Authorization header, or "".
 func bearer(r *http.Request) (string, error) {
 	given := r.Header.Values("Authorization")
 	switch {

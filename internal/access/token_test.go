@@ -18,7 +18,7 @@ func TestNewToken(t *testing.T) {
 		t.Errorf("find %s: %+v, %t", text, found, ok)
 	}
 	if _, ok := all.find(text + "x"); ok {
-		t.Error("another text finds it")
+		t.Error("another text finds the token")
 	}
 	if again, _ := NewToken(); again == text || len(text) != 46 {
 		t.Errorf("tokens %s and %s", text, again)
@@ -40,7 +40,7 @@ func TestTokenText(t *testing.T) {
 	}
 }
 
-// FuzzHeaders sends any headers to a guard: nobody comes in, and it says so.
+// FuzzHeaders sends arbitrary headers to a guard, which must refuse each request with an answer that says so.
 func FuzzHeaders(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"Bearer x", "meanwhile=" + strings.Repeat("A", 43), "192.0.2.1, ::1"},

@@ -19,7 +19,7 @@ type User struct {
 const (
 	hashCost     = 12 // about 250 ms
 	leastCost    = 10
-	mostCost     = 15 // a higher one keeps people waiting, and a processor busy
+	mostCost     = 15 // a higher cost keeps people waiting, and a processor busy
 	mostPassword = 72 // bytes: bcrypt ignores the rest
 	mostName     = 64
 )
@@ -80,7 +80,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// users are all users, and what is needed to make the check of each password take equally long.
+// users are all users, and what is needed for each password check to take the same time.
 type users struct {
 	byName  map[string]User
 	cost    int // the highest of all

@@ -13,7 +13,7 @@ import (
 func TestHashPassword(t *testing.T) {
 	text, err := HashPassword([]byte(password))
 	if err != nil || bcrypt.CompareHashAndPassword([]byte(text), []byte(password)) != nil {
-		t.Errorf("%s, %v is no hash of the password", text, err)
+		t.Errorf("%s, %v is not a hash of the password", text, err)
 	}
 	for secret, want := range map[string]string{"": "the password is empty", strings.Repeat("x", 73): "the password has 73 bytes; bcrypt takes at most 72"} {
 		if _, err := HashPassword([]byte(secret)); err == nil || err.Error() != want {
@@ -46,8 +46,7 @@ func TestUserText(t *testing.T) {
 	}
 }
 
-// TestSameTime adds up what the comparisons cost: a name that nobody has takes as long as any other, whatever the costs of
-// the hashes.
+// TestSameTime adds up the cost of the comparisons: an unknown name takes as long as any other, whatever the costs of the hashes are.
 func TestSameTime(t *testing.T) {
 	all, err := newUsers([]User{{"low", Admin, "$2a$10" + noHash}, {"high", Admin, "$2a$13" + noHash}})
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package body reads the bodies of requests that bring records into memory of a bounded size.
+// Package body reads the bodies of requests that deliver log records, with a bound on the memory that they use.
 package body
 
 import (
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// A Problem is an error answer.
+// A Problem is an error response.
 type Problem struct {
 	Status int
 	Text   string
@@ -20,14 +20,14 @@ type Problem struct {
 // Error returns the text.
 func (p *Problem) Error() string { return p.Text }
 
-// A Budget counts the bytes that bodies take.
+// A Budget bounds the bytes that all bodies use together.
 type Budget interface {
 	TryAcquire(n int) bool
 	Release(n int)
 }
 
-// A Reader reads bodies of at most Most bytes, after decompression, if the budget has twice that left: what is made of a body takes memory, too. Its
-// methods may be called by many goroutines at once.
+// A Reader reads bodies of at most Most bytes after decompression. It reserves twice the size of a body in Budget, since the records decoded from the
+// body use memory, too. Its methods may be called concurrently.
 type Reader struct {
 	Most   int
 	Budget Budget
@@ -41,7 +41,7 @@ func (r *Reader) Read(request *http.Request) (body []byte, release func(), err e
 	return r.Unpack(http.MaxBytesReader(nil, request.Body, int64(r.Most)), request.Header.Get("Content-Encoding"))
 }
 
-// Unpack is Read for a reader, with an encoding.
+// Unpack does the same as Read for the bytes and the Content-Encoding of a body.
 func (r *Reader) Unpack(from io.Reader, encoding string) (body []byte, release func(), err error) {
 	held := 0
 	release = func() { r.Budget.Release(held) }

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/body"
 )
 
-// A budget counts what is taken of it.
+// A budget counts the free bytes.
 type budget struct{ free int }
 
 func (r *budget) TryAcquire(n int) bool {
@@ -39,7 +39,7 @@ func gzipped(t *testing.T, text string) string {
 
 const most = 20_000
 
-// TestRead: a body is bounded before and after decompression and by the room for it, which is as it was after release.
+// TestRead: the size of a body is limited before and after decompression and by the budget, and release frees all that was acquired.
 func TestRead(t *testing.T) {
 	text := strings.Repeat("many words ", most/11)
 	packed := gzipped(t, text)
@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 	bomb := gzipped(t, strings.Repeat("x", 1000*most))
 	for name, test := range map[string]struct {
 		encoding, sent string
-		space          int // what is free; 0 is plenty
+		space          int // free bytes of the budget; 0 means plenty
 		want           string
 		status         int // of the problem; 0 is none
 		says           string

@@ -1,5 +1,5 @@
-// Package clockcheck reports whether the clock can be trusted to say how old something is. A machine may begin with a wrong date, and
-// have it set right a moment later; what is deleted by age meanwhile does not come back.
+// Package clockcheck reports whether the system clock can be trusted to compute the age of something. A machine may start with a wrong date that is
+// corrected a moment later; data deleted by age in between is lost.
 package clockcheck
 
 import (
@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	// Settle is how long a clock has to run without a jump before it is trusted.
+	// TrustAfter is how long a clock has to run without a jump before it is trusted.
 	TrustAfter = 10 * time.Minute
 
-	mostDrift = time.Minute // between two readings: more is a jump, less a clock that is being set right
+	mostDrift = time.Minute // between two readings: a larger difference is a jump, a smaller one a gradual correction
 )
 
-// A Clock watches the clock of the system from New on. Its methods may be called at once.
+// A Clock watches the system clock, starting with New. Its methods may be called concurrently.
 type Clock struct {
 	mu    sync.Mutex
-	begun time.Time     // of New; its monotonic part is what the clock is compared with
-	even  time.Duration // after it: since when the clock has gone on evenly
+	begun time.Time     // time of New; its monotonic part is the reference for the clock
+	even  time.Duration // time since begun at which the last jump was noticed
 	last  reading
 }
 
 type reading struct {
 	wall time.Time     // without a monotonic part
-	mono time.Duration // since the beginning
+	mono time.Duration // since begun
 }
 
 // New returns a clock that is not trusted yet.
@@ -33,8 +33,8 @@ func New() *Clock {
 	return &Clock{begun: now, last: reading{wall: now.Round(0)}}
 }
 
-// Trusted reports whether the clock has run for long enough without a jump. It has to be called now and then to notice a jump. A machine that was
-// suspended has had one.
+// Trusted reports whether the clock has run for long enough without a jump. It must be called regularly to notice a jump. A suspended machine counts
+// as a jump.
 func (c *Clock) Trusted() bool {
 	now := time.Now()
 	return c.update(reading{now.Round(0), now.Sub(c.begun)})

@@ -12,7 +12,7 @@ func TestClockIsTrustedAfterAWhile(t *testing.T) {
 		for range 9 {
 			time.Sleep(time.Minute)
 			if c.Trusted() {
-				t.Fatal("trusted at once")
+				t.Fatal("trusted immediately")
 			}
 		}
 		time.Sleep(time.Minute)
@@ -33,24 +33,24 @@ func TestJumps(t *testing.T) {
 				return c.update(now)
 			}
 			if !pass(TrustAfter, 0) {
-				t.Fatal("not trusted in the beginning")
+				t.Fatal("not trusted before the jump")
 			}
 			if pass(time.Second, jump) || pass(TrustAfter-time.Second, 0) {
 				t.Error("trusted after a jump")
 			}
 			if !pass(time.Second, 0) {
-				t.Error("not trusted when it has gone on for long enough")
+				t.Error("not trusted after it has run for long enough")
 			}
 			if pass(time.Second, -jump) {
 				t.Error("trusted after the jump back")
 			}
-			for range 100 { // a clock that is set right little by little
+			for range 100 { // a clock that is corrected gradually
 				if pass(time.Minute, 10*time.Second) && now.mono < TrustAfter {
 					t.Error("trusted too soon")
 				}
 			}
 			if !pass(time.Minute, 10*time.Second) {
-				t.Error("a clock that is set right little by little is not trusted")
+				t.Error("a clock that is corrected gradually is not trusted")
 			}
 		})
 	}

@@ -6,12 +6,13 @@ import (
 	"sync"
 )
 
-// A Cond wakes tasks that wait for a change of what a mutex guards, like a sync.Cond, but the wait also ends with ctx. The zero value is ready.
+// A Cond wakes tasks that wait for a change of the data that a mutex guards, like a sync.Cond, but the wait also ends with ctx. The zero value is
+// ready.
 type Cond struct {
 	next chan struct{} // closed by the next change; nil while no task waits
 }
 
-// Wait returns nil after the next change, or the cause when ctx ends. The mutex is held before and after it.
+// Wait returns nil after the next change, or the cause when ctx ends. The caller holds the mutex, as it does again when Wait returns.
 func (c *Cond) Wait(ctx context.Context, mu *sync.Mutex) error {
 	if c.next == nil {
 		c.next = make(chan struct{})
@@ -27,7 +28,7 @@ func (c *Cond) Wait(ctx context.Context, mu *sync.Mutex) error {
 	}
 }
 
-// Broadcast wakes the tasks that wait. The mutex is held.
+// Broadcast wakes the tasks that wait. The caller holds the mutex.
 func (c *Cond) Broadcast() {
 	if c.next != nil {
 		close(c.next)

@@ -30,7 +30,7 @@ func TestBroadcastWakesAll(t *testing.T) {
 		}
 		synctest.Wait()
 		mu.Lock()
-		changed.Broadcast() // of a change that they do not wait for
+		changed.Broadcast() // of a change that they are not waiting for
 		mu.Unlock()
 		synctest.Wait()
 		mu.Lock()
@@ -56,7 +56,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		t.Errorf("got %v, want the cause", err)
 	}
 	if mu.TryLock() {
-		t.Error("the mutex is not held after Wait")
+		t.Error("the mutex is unlocked after Wait")
 	}
 }
 

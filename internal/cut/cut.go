@@ -1,9 +1,9 @@
-// Package cut shortens texts between characters.
+// Package cut shortens texts at character boundaries.
 package cut
 
 import "unicode/utf8"
 
-// Prefix returns the beginning of a text, of at most so many bytes, without half a character at its end. It lies in text.
+// Prefix returns the start of a text, at most most bytes, without an incomplete character at its end. The result shares the memory of text.
 func Prefix(text []byte, most int) []byte {
 	if len(text) <= most {
 		return text

@@ -15,7 +15,7 @@ func (l *FolderLock) Close() error { return errors.Join(unlock(l.file), l.file.C
 // ErrLocked is the error of [Lock] if another process, or another part of this one, holds the lock.
 var ErrLocked = errors.New("another process has it")
 
-// Sync brings the names in a folder to disk, if the system can.
+// Sync writes the names in a folder to disk, if the system supports it.
 func Sync(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {

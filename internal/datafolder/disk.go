@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// A Disk is where files are changed. The zero Disk is the system's. In tests a Disk can fail, or stop at a step as if the process had been killed.
+// A Disk changes files. The zero Disk uses the file system. In tests a Disk can fail, or stop at a step as if the process had been killed.
 type Disk struct {
 	Before func(op, path string) error // called before each step, which fails with its error; nil except in tests
 }
@@ -32,14 +32,14 @@ func (d *Disk) Create(path string) (*os.File, error) {
 // WriteAt writes all of b at an offset. After an error, a part may have been written.
 func (d *Disk) WriteAt(f *os.File, b []byte, off int64) error {
 	if err := d.check("write", f.Name()); err != nil {
-		_, _ = f.WriteAt(b[:len(b)/2], off) // a disk that runs full takes a part
+		_, _ = f.WriteAt(b[:len(b)/2], off) // a full disk writes a part
 		return err
 	}
 	_, err := f.WriteAt(b, off)
 	return err
 }
 
-// Sync brings a file's data to disk, and the metadata that is needed to read it.
+// Sync writes a file's data to disk, and the metadata that is needed to read it.
 func (d *Disk) Sync(f *os.File) error {
 	if err := d.check("sync", f.Name()); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (d *Disk) Mkdir(path string) error {
 	return d.SyncFolder(filepath.Dir(path))
 }
 
-// SyncFolder brings the names in a folder to disk, if the system can.
+// SyncFolder writes the names in a folder to disk, if the system supports it.
 func (d *Disk) SyncFolder(path string) error {
 	if err := d.check("syncdir", path); err != nil {
 		return err

@@ -17,8 +17,8 @@ func Lock(dir string) (*FolderLock, error) {
 	return newLock(os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600))
 }
 
-// LockShared locks a folder against writers, until it is closed. It does not detect a process that writes already: the caller has to make sure that
-// there is none. The folder must have been locked before.
+// LockShared locks a folder against writers, until it is closed. It does not detect an existing writer: the caller has to make sure that there is
+// none. The folder must have been locked before.
 func LockShared(dir string) (*FolderLock, error) { return newLock(os.Open(filepath.Join(dir, "lock"))) }
 
 func newLock(f *os.File, err error) (*FolderLock, error) {

@@ -46,7 +46,7 @@ func lock(dir string, flag, how int) (*FolderLock, error) {
 	return &FolderLock{f}, nil
 }
 
-// unlock unlocks the folder at once: closing the file is not enough while a process that is being started has a copy of it.
+// unlock unlocks the folder immediately: closing the file is not enough while a child process that is being started has a copy of it.
 func unlock(f *os.File) error {
 	return os.NewSyscallError("flock "+f.Name(), syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestCloseLetsGoThoughAChildHasTheFile: a process that is being started has a copy of each file until it runs its program.
+// TestCloseLetsGoThoughAChildHasTheFile: a process that is being started has a copy of each open file until it executes its program.
 func TestCloseLetsGoThoughAChildHasTheFile(t *testing.T) {
 	dir := t.TempDir()
 	first, err := Lock(dir)
@@ -22,10 +22,10 @@ func TestCloseLetsGoThoughAChildHasTheFile(t *testing.T) {
 	}
 	defer func() {
 		_ = child.Process.Kill()
-		_ = child.Wait() // which says that it was killed
+		_ = child.Wait() // the error says that it was killed
 	}()
 	if second, err := LockShared(dir); err == nil {
-		t.Error("two have locked the folder", second.Close())
+		t.Error("two locks of the folder are held", second.Close())
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)

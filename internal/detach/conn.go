@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A Conn is the connection of a detached answer, and is closed with it. One goroutine uses it; any may call Wake. The first Write sends the head of
-// the answer.
+// A Conn is the connection of a detached answer, and is closed when the answer is over. One goroutine uses it; Wake may be called concurrently. The
+// first Write sends the head of the answer.
 type Conn struct {
 	conn  net.Conn
 	head  []byte // of the answer, until it is sent
@@ -20,11 +20,11 @@ type Conn struct {
 	ends  atomic.Bool // its ctx is canceled
 }
 
-// lastTime is for how long the answer may still send after its ctx is canceled, to a client that does not receive.
+// lastTime is how long an answer may still send after its ctx is canceled, to a client that does not receive.
 const lastTime = time.Second
 
-// hijack takes over the connection from net/http. It returns nil if that is impossible. It leaves the buffers to the garbage collector: a client that
-// has sent more than its request gets no answer to that.
+// hijack takes over the connection from net/http. It returns nil if that is impossible. It drops the buffers: what a client has sent after its
+// request is not answered.
 func hijack(w http.ResponseWriter) *Conn {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -76,8 +76,8 @@ func (c *Conn) Wake() {
 
 var errMore = errors.New("the client sent more than a request")
 
-// Wait returns nil at a time, or when Wake was called since the last Wait returned; it may return earlier. It returns an error when the client has
-// disconnected, or ctx is canceled.
+// Wait returns nil at the time until, or when Wake was called since the last Wait returned; it may return earlier. It returns an error when the
+// client has disconnected, or ctx is canceled.
 func (c *Conn) Wait(ctx context.Context, until time.Time) error {
 	_ = c.conn.SetReadDeadline(until) // before checking for a Wake, whose deadline this may replace
 	if ctx.Err() != nil {

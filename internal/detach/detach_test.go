@@ -18,7 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// A place is a server whose handler detaches its answers.
+// A place is a test server whose handler detaches its answers.
 type place struct {
 	t      *testing.T
 	server *httptest.Server
@@ -32,7 +32,7 @@ type place struct {
 	order []string
 }
 
-// newPlace returns a server of answers that run goes on with.
+// newPlace returns a server whose answers are continued by run.
 func newPlace(t *testing.T, run func(context.Context, *Conn) error, start func(*httptest.Server)) *place {
 	p := &place{t: t, took: make(chan bool, 1), ended: make(chan error, 1), conns: make(chan *Conn, 1)}
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -74,7 +74,7 @@ func (p *place) note(what string) {
 	p.order = append(p.order, what)
 }
 
-// notes returns what happened, when all of it has.
+// notes returns the events of the test after the server is closed.
 func (p *place) notes() []string {
 	p.server.Close()
 	p.wg.Wait()
@@ -109,10 +109,10 @@ func (p *place) end() error {
 	}
 }
 
-// never is later than any test ends.
+// never returns a time after the end of any test.
 func never() time.Time { return time.Now().Add(time.Hour) }
 
-// TestAnswerGoesOn detaches an answer: its handlers return before it, and what they deferred runs after it.
+// TestAnswerGoesOn detaches an answer: its handlers return before it is over, and deferred calls run after it.
 func TestAnswerGoesOn(t *testing.T) {
 	p := newPlace(t, func(ctx context.Context, c *Conn) error {
 		if err := c.Wait(ctx, never()); err != nil {
@@ -146,7 +146,7 @@ func TestAnswerGoesOn(t *testing.T) {
 	}
 }
 
-// TestAnswerIsCanceled: an answer ends with the ctx of Wrap, as fast when its client does not receive what is sent.
+// TestAnswerIsCanceled: an answer ends when the ctx of Wrap is canceled, even if its client does not receive what is sent.
 func TestAnswerIsCanceled(t *testing.T) {
 	stopped := errors.New("stopped")
 	for name, run := range map[string]func(context.Context, *Conn) error{
@@ -180,11 +180,11 @@ func TestAnswerIsCanceled(t *testing.T) {
 			p.dial("/", "")
 			c := <-p.conns
 			c.Wake()
-			time.Sleep(50 * time.Millisecond) // it waits, whatever it began with
-			c.Wake()                          // which waits for nobody
+			time.Sleep(50 * time.Millisecond) // now it is in Wait, whatever it started with
+			c.Wake()                          // while nothing waits for it
 			p.stop(stopped)
 			if err := p.end(); !errors.Is(err, stopped) {
-				t.Errorf("it ended by %v", err)
+				t.Errorf("it ended with %v", err)
 			}
 		})
 	}
@@ -195,21 +195,21 @@ func TestClientLeaves(t *testing.T) {
 	wait := func(ctx context.Context, c *Conn) error { return c.Wait(ctx, never()) }
 	p := newPlace(t, wait, (*httptest.Server).Start)
 	conn := p.dial("/", "")
-	<-p.conns // a client that leaves earlier gets an answer that is not detached
+	<-p.conns // if a client leaves earlier, its answer is not detached
 	_ = conn.Close()
 	if err := p.end(); !errors.Is(err, io.EOF) {
-		t.Errorf("the client has left, and it ended by %v", err)
+		t.Errorf("the client has disconnected, and the answer ended with %v", err)
 	}
 	p = newPlace(t, wait, (*httptest.Server).Start)
 	conn = p.dial("/", "")
 	<-p.conns
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\n")
 	if err := p.end(); !errors.Is(err, errMore) {
-		t.Errorf("the client has sent more, and it ended by %v", err)
+		t.Errorf("the client has sent more, and the answer ended with %v", err)
 	}
 }
 
-// TestWakes wakes an answer from several goroutines: none of them is lost.
+// TestWakes wakes an answer from several goroutines: no wake-up is lost.
 func TestWakes(t *testing.T) {
 	const n = 5000
 	var mu sync.Mutex
@@ -234,11 +234,11 @@ func TestWakes(t *testing.T) {
 		count++
 		mu.Unlock()
 		c.Wake()
-		for got := 0; i%3 == 0 && got <= i; { // so that it waits as often as not
+		for got := 0; i%3 == 0 && got <= i; { // so that every third time it has to wait
 			select {
 			case got = <-seen:
 			case <-time.After(20 * time.Second):
-				t.Fatalf("it was not woken for %d", i+1)
+				t.Fatalf("the answer was not woken for %d", i+1)
 			}
 		}
 	}
@@ -247,7 +247,7 @@ func TestWakes(t *testing.T) {
 	}
 }
 
-// TestNotDetached: other answers are left to net/http, and what was deferred runs as handlers return.
+// TestNotDetached: answers that cannot be detached are left to net/http, and deferred calls run when the handlers return.
 func TestNotDetached(t *testing.T) {
 	run := func(_ context.Context, c *Conn) error {
 		_, err := io.WriteString(c, "on its own")
@@ -286,7 +286,7 @@ func TestNotDetached(t *testing.T) {
 	}
 }
 
-// TestPanic: an answer whose handler panics does not go on.
+// TestPanic: an answer whose handler panics does not continue.
 func TestPanic(t *testing.T) {
 	p := newPlace(t, func(context.Context, *Conn) error { return errors.New("it went on") }, (*httptest.Server).Start)
 	conn := p.dial("/panic", "")
@@ -297,6 +297,6 @@ func TestPanic(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if len(p.ended) > 0 {
-		t.Error("it went on")
+		t.Error("the answer continued")
 	}
 }

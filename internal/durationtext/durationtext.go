@@ -1,4 +1,4 @@
-// Package durationtext formats durations for people, as the command and the dashboard say when something starts again.
+// Package durationtext formats durations for people. The command and the dashboard use it for the time until something starts again.
 package durationtext
 
 import (
@@ -9,7 +9,7 @@ import (
 
 // Short formats a duration without units that are zero or too small to matter, such as 12.4s, 3m, 19h52m and 20d3h.
 func Short(d time.Duration) string {
-	const day, days = 24 * time.Hour, 100 * time.Hour // from which on days are counted
+	const day, days = 24 * time.Hour, 100 * time.Hour // from days on, a duration is shown in days and hours
 	to := time.Millisecond
 	switch {
 	case d >= days:

@@ -10,7 +10,7 @@ import (
 // A Label is a key and a value, laid out as runtime/pprof has them.
 type Label struct{ Key, Value string }
 
-// A Set is a profiler label set. Its address identifies the task that made it, so each task has a set of its own, which is never reused. It must not
+// A Set is a profiler label set. Its address identifies the task that created it, so each task has its own set, which is never reused. It must not
 // point to the task: goroutines that inherit the set would keep the task from being collected, and what the task can reach from counting as leaked.
 type Set struct {
 	list []Label // sorted by key, as runtime/pprof wants it
@@ -23,15 +23,15 @@ func NewSet(list []Label) *Set {
 	return s
 }
 
-// Fill gives a new set its labels. The list is shared and must not be changed; it is sorted by key.
+// Fill sets the labels of a new set. The list, sorted by key, is shared and must not be changed.
 func (s *Set) Fill(list []Label) { s.list = list }
 
 // Labels returns the labels of a set.
 func (s *Set) Labels() []Label { return s.list }
 
-// Key is what runtime/pprof asks a context for its labels with.
+// Key is the key with which runtime/pprof asks a context for its labels.
 var Key = func() any {
-	p := keyProbe{key: new(byte)} // a key that no other context has, in case that it does not ask
+	p := keyProbe{key: new(byte)} // a key that no other context has, in case runtime/pprof does not ask
 	_, _ = pprof.Label(&p, "")
 	return p.key
 }()
@@ -109,7 +109,7 @@ func ValueOf(ctx context.Context) any {
 	return value
 }
 
-// LabelsOf returns the labels that [ValueOf] identified, sorted by key, in a new list. It calls no context of a user's.
+// LabelsOf returns the labels that [ValueOf] identified, sorted by key, in a new list. It calls no method of a user's context.
 func LabelsOf(value any) []Label {
 	var list []Label
 	pprof.ForLabels(valueContext{context.Background(), value}, func(key, value string) bool {
@@ -119,7 +119,7 @@ func LabelsOf(value any) []Label {
 	return list
 }
 
-// valueContext is a context that has nothing but labels.
+// valueContext is a context that has only labels.
 type valueContext struct {
 	context.Context
 	labels any
@@ -132,8 +132,8 @@ func (c valueContext) Value(key any) any {
 	return nil
 }
 
-// An Address is the address of a goroutine's label set; the zero value is that of none. Two are equal if they are of the same set. It keeps the set
-// from being collected.
+// An Address is the address of a goroutine's label set; the zero value stands for no set. Two addresses are equal if they are of the same set. An
+// address keeps the set from being collected.
 type Address struct{ set unsafe.Pointer }
 
 // Address returns the address of s.

@@ -9,13 +9,13 @@ import (
 	"unsafe"
 )
 
-// Set gives the running goroutine the label set s. Set, Current and [Address.Restore] may be called only where [Exact] is true.
+// Set makes s the label set of the running goroutine. Set, Current and [Address.Restore] may be called only where [Exact] is true.
 func (s *Set) Set() { setLabels(unsafe.Pointer(s)) }
 
 // Current returns the address of the running goroutine's label set.
 func Current() Address { return Address{getLabels()} }
 
-// Restore gives the running goroutine the label set it had when [Current] returned a.
+// Restore sets the label set of the running goroutine to the one that it had when [Current] returned a.
 func (a Address) Restore() { setLabels(a.set) }
 
 // A Record is what one goroutine did at the moment of a snapshot.
@@ -24,12 +24,12 @@ type Record struct {
 	Stack []uintptr // return addresses, the innermost first, as runtime.Callers has them
 }
 
-// MaxDepth is how many calls of a stack a snapshot has at most, unless GODEBUG sets profstackdepth.
+// MaxDepth is the maximum number of calls in a stack of a snapshot, unless GODEBUG sets profstackdepth.
 const MaxDepth = 128
 
-// Snapshot calls f with what each goroutine of the process does at one moment. It returns false if the addresses of label sets are unknown on this
-// version of Go. The records are valid until f returns. It stops the world twice for some microseconds, but not while it goes from one goroutine to
-// the next: each of them is recorded before it runs again.
+// Snapshot calls f with a record of each goroutine of the process, all of one moment. It returns false if the addresses of label sets are unknown on
+// this version of Go. The records are valid until f returns. The world is stopped twice for some microseconds, but not while the goroutines are
+// recorded: each is recorded before it runs again.
 func Snapshot(f func([]Record)) bool {
 	if !Exact || tested.Load() == untruthful {
 		return false
@@ -80,7 +80,7 @@ func (b *buffer) clear() {
 	clear(b.records)
 }
 
-// tested is what the first snapshot found out: whether it has the label set of the goroutine that takes it, with that goroutine's stack.
+// tested is the result of checking the first snapshot: whether the goroutine that took it has the expected label set and stack in it.
 var tested atomic.Int32
 
 const (
@@ -109,7 +109,7 @@ func (b *buffer) readTested() (records []Record, ok bool) {
 	return records, ok
 }
 
-// readAs reports whether exactly one goroutine has the set, and is in this function. In the records it has the set that it had before.
+// readAs reports whether exactly one goroutine has the set, and is in this function. In the returned records its set is before.
 //
 //go:noinline
 func (b *buffer) readAs(set *Set, before Address) ([]Record, bool) {

@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 )
 
-// FuzzScanner compares with encoding/json: what that accepts is accepted, and means the same. What is accepted beside it has control
-// characters in a string.
+// FuzzScanner compares with encoding/json: input that encoding/json accepts must be accepted, and mean the same. Other accepted
+// input must have control characters in a string.
 func FuzzScanner(f *testing.F) {
 	for _, text := range []string{
 		``, ` `, `null`, `true`, `falsey`, `0`, `-0.5e+10`, `01`, `1.`, `1e`, `-`, `+1`, `.5`, `""`, `"a\u00e9\n\"\\\/\b\f\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`,
@@ -32,7 +32,7 @@ func FuzzScanner(f *testing.F) {
 		want := json.Valid(text)
 		control := bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' })
 		if want && !got || got && !want && !control {
-			t.Fatalf("%q: %v, %d bytes are read; to encoding/json it is JSON: %v", text, err, s.Offset(), want)
+			t.Fatalf("%q: %v, %d bytes are read; valid for encoding/json: %v", text, err, s.Offset(), want)
 		}
 		if !want {
 			return
@@ -56,7 +56,7 @@ func checkString(t *testing.T, text []byte) {
 			t.Fatalf("%q: %v", text, err)
 		}
 	}
-	if got := string([]rune(string(raw))); got != want { // each byte that is no UTF-8 becomes U+FFFD
+	if got := string([]rune(string(raw))); got != want { // each byte that is not UTF-8 becomes U+FFFD
 		t.Fatalf("%q is %q, want %q", text, got, want)
 	}
 }
@@ -84,7 +84,7 @@ func checkNesting(t *testing.T, text []byte) {
 			t.Fatalf("%q ends at byte %d, %v", text, i, ended)
 		}
 	}
-	// As many levels as it has are enough, and two fewer are not.
+	// The nesting depth of the text is enough for Skip, and two levels fewer are not.
 	s := jsonscan.New(text)
 	if err := s.Skip(whole.Deepest()); err != nil {
 		t.Fatalf("%q is %d deep: %v", text, whole.Deepest(), err)

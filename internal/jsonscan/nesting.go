@@ -1,13 +1,13 @@
 package jsonscan
 
-// A Nesting counts brackets outside of strings: in a text that arrives in parts, before it is known to be JSON, it finds where an object or an array
-// ends, and how deeply it is nested. The zero Nesting is at the beginning of a text.
+// A Nesting counts brackets outside of strings. In a text that arrives in parts, before it is known to be JSON, it finds the end of an object or an
+// array and its nesting depth. The zero Nesting is at the start of a text.
 type Nesting struct {
 	depth, deepest int
 	text, escaped  bool
 }
 
-// End reads further, and returns how many bytes it has read: all, or those up to the bracket that closes the first one.
+// End continues reading, and returns how many bytes it has read: all, or those up to the bracket that closes the first one.
 func (n *Nesting) End(text []byte) (size int, ended bool) {
 	for i, c := range text {
 		switch {
@@ -29,5 +29,5 @@ func (n *Nesting) End(text []byte) (size int, ended bool) {
 	return len(text), false
 }
 
-// Deepest returns in how many objects and arrays the most deeply nested byte was.
+// Deepest returns the maximum nesting depth of objects and arrays so far.
 func (n *Nesting) Deepest() int { return n.deepest }

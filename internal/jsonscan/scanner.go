@@ -1,9 +1,9 @@
-// Package jsonscan reads JSON in place, without allocating. It is the only tokenizer beside encoding/json: for input that has to be read fast, or
-// whose values are divided before they are decoded.
+// Package jsonscan reads JSON in place, without allocating. It is the module's only JSON tokenizer besides encoding/json, for input that has to be
+// read fast, or whose values are split before they are decoded.
 //
-// It accepts what RFC 8259 allows and, in strings, what is not allowed but found in logs: it returns control characters, and bytes that are not
-// UTF-8, as they are, and its callers repair those that they keep. An escaped surrogate without its other half becomes U+FFFD, as in encoding/json.
-// Names of objects may repeat.
+// It accepts what RFC 8259 allows and, in strings, some things that are not allowed but found in logs: it returns control characters, and bytes that
+// are not UTF-8, as they are, and its callers repair those that they keep. An escaped surrogate without its other half becomes U+FFFD, as in
+// encoding/json. Names of objects may repeat.
 //
 // It does not limit sizes, as its input is in memory. The nesting is limited by the callers of [Scanner.Skip].
 package jsonscan
@@ -57,7 +57,7 @@ func (s *Scanner) Take(c byte) bool {
 	return false
 }
 
-// Space skips white space. Usually there is none, which costs no call.
+// Space skips white space. If there is none, which is the usual case, it costs no call.
 func (s *Scanner) Space() {
 	if s.at < len(s.data) && s.data[s.at] <= ' ' {
 		s.spaces()
@@ -122,7 +122,7 @@ func (s *Scanner) digits() bool {
 	return i > 0
 }
 
-// Skip reads a value of any type. It fails if more than that many non-empty objects and arrays are nested in it.
+// Skip reads a value of any type. It fails if more than levels non-empty objects and arrays are nested in it.
 func (s *Scanner) Skip(levels int) error {
 	if levels < 0 {
 		return ErrNesting

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// String reads a string. It returns what is between its quotes, and whether that has escapes: see [Unescape].
+// String reads a string. It returns the text between the quotes, and whether that has escapes: see [Unescape].
 func (s *Scanner) String() (raw []byte, escaped bool, err error) {
 	if !s.Take('"') {
 		return nil, false, errText

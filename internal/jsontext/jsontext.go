@@ -14,7 +14,7 @@ import (
 // are not UTF-8.
 func AppendString[T string | []byte](b []byte, text T) []byte {
 	b = append(b, '"')
-	plain := 0 // from where on the text has yet to be appended
+	plain := 0 // offset of the text that is not appended yet
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {

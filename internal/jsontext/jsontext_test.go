@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/jsontext"
 )
 
-// What is written reads as the text again, in valid UTF-8.
+// FuzzAppendString: the JSON is valid UTF-8, and decodes to the original text.
 func FuzzAppendString(f *testing.F) {
 	for _, text := range []string{"", "plain", "a\"b\\c\n\r\t\x00\x1b\x7f", "größe € 😀", "\xff\xc3", "a\xe2\x82", "\u2028"} {
 		f.Add(text)

@@ -9,22 +9,22 @@ import (
 
 const (
 	most   = 10          // lines in each window
-	window = time.Minute // from a line that is the first after the window before
+	window = time.Minute // starts with the first line after the previous window
 )
 
-// A Limit logs up to ten warnings a minute, and counts the others. Its zero value is ready, and may be used by many goroutines at once.
+// A Limit logs up to ten warnings a minute, and counts the others. Its zero value is ready. It may be used concurrently.
 type Limit struct {
 	mu              sync.Mutex
 	since           time.Time // when the window began
-	logged, omitted int       // in it
+	logged, omitted int       // in the window
 }
 
-// Warn logs a warning, unless there were ten within the minute. The tenth has "silent_until", when the next may be logged; that one has "omitted", how
-// many were not.
+// Warn logs a warning, unless ten were logged in the current minute. The tenth has the attribute "silent_until", the time at which the next one may
+// be logged; that one has "omitted", the number of warnings that were not logged.
 func (l *Limit) Warn(logger *slog.Logger, message string, args ...any) {
 	now := time.Now()
 	l.mu.Lock()
-	defer l.mu.Unlock() // after the line, so that those with the two attributes stand where they belong
+	defer l.mu.Unlock() // after logging, so that the lines with the two attributes are in order
 	if now.Sub(l.since) >= window {
 		if l.omitted > 0 {
 			args = append(args, "omitted", l.omitted)

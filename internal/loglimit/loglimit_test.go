@@ -38,7 +38,7 @@ func TestLimit(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if lines := log(1); !strings.HasSuffix(lines[0], " i=0") {
-			t.Errorf("when none was omitted: %q", lines)
+			t.Errorf("if none was omitted: %q", lines)
 		}
 	})
 }

@@ -18,8 +18,7 @@ func NewDecompressor() *zstd.Decoder {
 	return d
 }
 
-// Decompress puts into room what payload holds: exactly size bytes, or it is an error. It never makes more than MaxBatch
-// bytes of it.
+// Decompress decompresses payload into buf. It fails unless the result is exactly size bytes. It never decompresses to more than MaxBatch bytes.
 func Decompress(d *zstd.Decoder, buf, payload []byte, size int) ([]byte, error) {
 	data, err := d.DecodeAll(payload, buf[:0])
 	if err != nil || len(data) != size {

@@ -12,27 +12,27 @@ func IsFrameError(err error) bool {
 	return errors.Is(err, ErrBody) || errors.Is(err, ErrSize) || errors.Is(err, ErrChecksum)
 }
 
-// A Frame is a frame that was read. Its body is in a buffer, which is given back after use.
+// A Frame is a frame that was read. Its body is in Room, a buffer for [GiveBuffer] after use.
 type Frame struct {
 	Kind byte
 	Body []byte
 	Room []byte
 }
 
-// A Reader reads frames. After an error, what it has read of a frame is kept.
+// A Reader reads frames. After an error, the part of a frame that was read is kept.
 type Reader struct {
 	r   io.Reader
-	buf []byte // buf[:n] was read, but not used yet
+	buf []byte // buf[:n] was read, but not consumed yet
 	n   int
 
 	head [HeadSize]byte
 	body []byte // of the current frame, with space for all of it; nil if its head is incomplete
-	got  int    // how much of it was read
+	got  int    // number of its bytes that were read
 }
 
 func NewReader(r io.Reader) *Reader { return &Reader{r: r, buf: make([]byte, 4<<10)} }
 
-// ReadMagic reads the beginning of a connection.
+// ReadMagic reads Magic, the first bytes of a connection.
 func (f *Reader) ReadMagic() error {
 	for f.n < len(Magic) {
 		if string(f.buf[:f.n]) != Magic[:f.n] {
@@ -63,7 +63,7 @@ func (f *Reader) consume(n int) {
 	f.n -= n
 }
 
-// Next reads a frame. It calls begun when it has to wait for the rest of one. It returns io.EOF only between frames.
+// Next reads a frame. It calls begun, which may be nil, when it has to wait for the rest of a frame. It returns io.EOF only between frames.
 func (f *Reader) Next(begun func() error) (Frame, error) {
 	if f.body == nil {
 		for called := false; f.n < HeadSize; {
@@ -91,7 +91,7 @@ func (f *Reader) Next(begun func() error) (Frame, error) {
 	return f.finish(begun)
 }
 
-// allocBody allocates a body, at first no larger than a connection may cost before it has sent anything.
+// allocBody allocates a body, at first of at most the 64 KiB that a connection may use before it has sent anything.
 func (f *Reader) allocBody(size int) {
 	f.body = TakeBuffer(min(size, trusted))
 	f.got = copy(f.body[:min(size, trusted)], f.buf[:f.n])
@@ -108,7 +108,7 @@ func (f *Reader) finish(begun func() error) (Frame, error) {
 		}
 	}
 	for f.got < size {
-		if f.got == len(f.body) { // twice as large, now that this much has arrived
+		if f.got == len(f.body) { // the buffer is full: double it
 			larger := TakeBuffer(min(size, 2*f.got))
 			copy(larger, f.body)
 			GiveBuffer(f.body)
@@ -129,7 +129,7 @@ func (f *Reader) finish(begun func() error) (Frame, error) {
 	return done, Check(f.head[:], body)
 }
 
-// Rest returns what was read and not used.
+// Rest returns the bytes that were read and not consumed.
 func (f *Reader) Rest() []byte {
 	if f.body == nil {
 		return f.buf[:f.n]
@@ -137,7 +137,7 @@ func (f *Reader) Rest() []byte {
 	return append(append(append([]byte(nil), f.head[:]...), f.body[:f.got]...), f.buf[:f.n]...)
 }
 
-// Restore makes a new reader continue where another one stopped, which returned this rest. The rest of a frame may be larger than the small buffer,
+// Restore makes a new reader continue where another one stopped that returned this rest. The rest of a frame may be larger than the small buffer,
 // which then grows once.
 func (f *Reader) Restore(rest []byte) error {
 	if len(rest) > maxData+len(f.buf) {
@@ -150,7 +150,7 @@ func (f *Reader) Restore(rest []byte) error {
 	return nil
 }
 
-// buffers are pooled by size, so that a small frame does not hold a large buffer.
+// buffers has a pool for each size, so that a small frame does not occupy a large buffer.
 var buffers [len(bufferSizes)]sync.Pool
 
 var bufferSizes = [...]int{1 << 10, 16 << 10, 64 << 10, 512 << 10, maxData}

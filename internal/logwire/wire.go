@@ -6,9 +6,9 @@ import (
 	"hash/crc32"
 )
 
-// The frames of the protocol that docs/logs-protocol.md describes, which spools hold as well.
+// The frames of the protocol that docs/logs-protocol.md describes. Spools store the same frames.
 const (
-	Magic    = "mwlogs1\n" // the last but one byte is the version
+	Magic    = "mwlogs1\n" // the next to last byte is the version
 	HeadSize = 1 + 4 + 4   // kind, length of the body, checksum
 
 	KindHello   = 'H'
@@ -23,14 +23,14 @@ const (
 	CompressNone = 0
 	CompressZstd = 1
 
-	DataFixed  = 1 + 8 + 8 + 4 + 4 + 8 + 8 + 2 // of the body of a data frame, before the name of the service
+	DataFixed  = 1 + 8 + 8 + 4 + 4 + 8 + 8 + 2 // bytes of the body of a data frame before the name of the service
 	MaxKey     = 512
 	maxRefusal = 512
-	maxSmall   = 1 << 10                          // of the body of any frame but a data frame
-	maxData    = DataFixed + 1<<16 - 1 + MaxBatch // with the longest short text: names are checked by who stores them
+	maxSmall   = 1 << 10                          // bytes of the body of any other frame than a data frame
+	maxData    = DataFixed + 1<<16 - 1 + MaxBatch // with the longest possible short text: the length of names is checked where they are stored
 )
 
-// Bounds of a batch; a reader checks them before it makes room.
+// Limits of a batch. A reader checks them before it allocates memory.
 const (
 	MaxBatch        = 4 << 20   // bytes of its records
 	MaxBatchRecords = 256 << 10 // records
@@ -43,7 +43,7 @@ var (
 	ErrBody     = errors.New("a frame does not hold what frames of its kind do")
 )
 
-// A Hello is what a client says first.
+// A Hello is the first frame that a client sends.
 type Hello struct {
 	Client [16]byte
 	Key    string
@@ -51,8 +51,8 @@ type Hello struct {
 
 // A Welcome is the answer to a hello.
 type Welcome struct {
-	Last         uint64 // the highest number the server has of the client
-	Compressions byte   // those it takes beside none: bit n for compression n
+	Last         uint64 // the highest record number that the server has of the client
+	Compressions byte   // bit n is set if the server accepts compression n; no compression is always accepted
 }
 
 func (h Hello) Append(b []byte) []byte {
@@ -104,7 +104,7 @@ func AppendBye(b []byte) []byte {
 	return appendFrame(b, KindBye, func(b []byte) []byte { return b })
 }
 
-// A DataHead is what a data frame says of its payload, which is a batch of records.
+// A DataHead is the head of a data frame. It describes the payload, which is a batch of records.
 type DataHead struct {
 	Compression byte
 	First, Last uint64 // the numbers of its records
@@ -113,7 +113,7 @@ type DataHead struct {
 	Service     []byte
 }
 
-// Append appends a data frame without the payload that is to follow it.
+// Append appends a data frame without its payload, which the caller sends after it.
 func (h *DataHead) Append(b, payload []byte) []byte {
 	begin := len(b)
 	b = append(b, KindData, 0, 0, 0, 0, 0, 0, 0, 0, h.Compression)
@@ -128,7 +128,7 @@ func (h *DataHead) Append(b, payload []byte) []byte {
 	return b
 }
 
-// ParseData takes a data frame apart, checks what can be checked without its records, and returns the payload.
+// ParseData parses a data frame, checks what can be checked without its records, and returns the payload.
 func ParseData(body []byte) (h DataHead, payload []byte, err error) {
 	if len(body) < DataFixed {
 		return h, nil, ErrBody
@@ -162,7 +162,7 @@ func appendFrame(b []byte, kind byte, f func([]byte) []byte) []byte {
 	return b
 }
 
-// sealFrame sets length and checksum of a frame, of which the rest follows elsewhere.
+// sealFrame sets the length and the checksum of a frame whose rest is stored separately.
 func sealFrame(frame, rest []byte) {
 	binary.LittleEndian.PutUint32(frame[1:], uint32(len(frame)-HeadSize+len(rest)))
 	sum := crc32.Update(frameSum(frame, frame[HeadSize:]), castagnoli, rest)
@@ -174,7 +174,7 @@ func frameSum(head, body []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head[:5], castagnoli), castagnoli, body)
 }
 
-// BodySize returns the size of the body of the frame that begins with head, or an error when none is so long.
+// BodySize returns the size of the body of the frame that begins with head, or an error if no frame may be that long.
 func BodySize(head []byte) (int, error) {
 	size := binary.LittleEndian.Uint32(head[1:])
 	limit := uint32(maxSmall)
@@ -209,7 +209,7 @@ func Truncated(b []byte) (text, rest []byte, ok bool) {
 	return b[2:end], b[end:], true
 }
 
-// AppendRefusal appends a refusal, of whose text there is the beginning.
+// AppendRefusal appends a refusal, with its text shortened if it is too long.
 func AppendRefusal(b []byte, code byte, text string) []byte {
 	return appendFrame(b, KindRefusal, func(b []byte) []byte {
 		return AppendShort(append(b, code), text[:min(len(text), maxRefusal)])

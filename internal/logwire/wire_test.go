@@ -9,7 +9,7 @@ import (
 
 var errNotWhole = errors.New("the frame is not whole")
 
-// cutFrame returns the frame at the beginning of data, and what follows it; errNotWhole when data ends before the frame.
+// cutFrame returns the frame at the start of data, and the data after it; errNotWhole if data ends before the frame does.
 func cutFrame(data []byte) (kind byte, body, rest []byte, err error) {
 	if len(data) < HeadSize {
 		return 0, nil, nil, errNotWhole
@@ -102,7 +102,7 @@ func FuzzFrames(f *testing.F) {
 		for {
 			kind, body, rest, err := cutFrame(data)
 			if err != nil {
-				// What is below the checksum is to be reached as well.
+				// Correct the checksum, so that the checks after it are reached as well.
 				if len(data) > HeadSize {
 					kind, body = data[0], data[HeadSize:]
 				}
@@ -120,7 +120,7 @@ func FuzzFrames(f *testing.F) {
 						}
 					}
 					if len(raw) != h.Size {
-						t.Errorf("%d bytes of records, said to be %d", len(raw), h.Size)
+						t.Errorf("%d bytes of records, but the head has %d", len(raw), h.Size)
 					}
 				}
 			}

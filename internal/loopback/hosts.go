@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Hosts are the names by which a server may be asked for. Those of this machine, localhost and loopback addresses, are always
-// among them; nil are these alone.
+// Hosts are the names that the Host header of a request may have. The names of this machine, localhost and loopback addresses,
+// are always allowed; nil Hosts allow only these.
 type Hosts struct {
 	names     map[string]bool
-	addresses bool // each address: no page of another site has one as its name
+	addresses bool // all addresses are allowed: no page of another site has an address as its name
 }
 
-// NewHosts returns the names and addresses that are given, without a port, beside those of this machine. An unspecified address
-// stands for all addresses.
+// NewHosts returns Hosts that allow the given names and addresses, without a port, and those of this machine. An unspecified
+// address stands for all addresses.
 func NewHosts(names []string) (*Hosts, error) {
 	h := &Hosts{names: map[string]bool{}}
 	for _, name := range names {
@@ -34,10 +34,10 @@ func NewHosts(names []string) (*Hosts, error) {
 	return h, nil
 }
 
-// fold makes names the same that name the same host.
+// fold maps names of the same host to the same text.
 func fold(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// Has reports whether a Host header, with a port or without, is one of the names.
+// Has reports whether a Host header, with a port or without, is allowed.
 func (h *Hosts) Has(host string) bool {
 	name := (&url.URL{Host: host}).Hostname()
 	if IsHost(name) {

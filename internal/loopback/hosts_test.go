@@ -39,7 +39,7 @@ func TestHosts(t *testing.T) {
 	}
 	for _, name := range []string{"", "a:7", "http://a", "a b", "*", "me@a"} {
 		if _, err := loopback.NewHosts([]string{name}); err == nil {
-			t.Errorf("%q is a host", name)
+			t.Errorf("%q is accepted as a host", name)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package loopback tells the requests that a program on this machine sent for itself from all others.
+// Package loopback distinguishes requests that a program on this machine sent for itself from all others.
 package loopback
 
 import (
@@ -8,39 +8,39 @@ import (
 	"strings"
 )
 
-// ofProxies are the headers by which a proxy tells for whom it asks. A connection from this machine that carries one may
-// speak for any other.
+// ofProxies are the headers with which a proxy says for whom it sends a request. A connection from this machine with one of them
+// may come from any other machine.
 var ofProxies = []string{
 	"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "True-Client-Ip", "Cf-Connecting-Ip",
 }
 
-// Why a request is not one of this machine, beside a [ProxyError].
+// Reasons why a request did not come from this machine, besides a [ProxyError].
 var (
 	ErrAddress = errors.New("the request comes from another machine")
 	ErrHost    = errors.New("the request asks for a host that is neither localhost nor a loopback address")
 )
 
-// A ProxyError tells of a header that a proxy has set.
+// A ProxyError reports a header that a proxy has set.
 type ProxyError struct{ Header string }
 
-// Error names the header.
+// Error returns a text with the name of the header.
 func (e *ProxyError) Error() string {
 	return "the header " + e.Header + " tells of a proxy that may speak for another machine"
 }
 
-// Check returns an error unless a program on this machine sent the request for itself, and asked for this machine.
+// Check returns an error unless a program on this machine sent the request for itself, with a Host header of this machine.
 func Check(r *http.Request) error {
 	if err := CheckSender(r); err != nil {
 		return err
 	}
-	// The browser sends the name of the page, whatever address somebody had it resolved to.
+	// The browser sends the name of the page, whatever address that name was made to resolve to.
 	if !(*Hosts)(nil).Has(r.Host) {
 		return ErrHost
 	}
 	return nil
 }
 
-// CheckSender is Check without the host that was asked for, which [Hosts] know.
+// CheckSender is Check without the check of the Host header, for which there are [Hosts].
 func CheckSender(r *http.Request) error {
 	if !IsUnixSocket(r.RemoteAddr) && !isLoopbackPort(r.RemoteAddr) {
 		return ErrAddress
@@ -56,13 +56,13 @@ func CheckSender(r *http.Request) error {
 // IsUnixSocket reports whether a request with this RemoteAddr came over a Unix socket, whose clients have no address.
 func IsUnixSocket(remoteAddr string) bool { return remoteAddr == "" || remoteAddr == "@" }
 
-// isLoopbackPort wants the port, too: an address without one was put there by a handler that believes some header.
+// isLoopbackPort requires a port, too: an address without one was set by a handler that trusts some header.
 func isLoopbackPort(remoteAddr string) bool {
 	a, err := netip.ParseAddrPort(remoteAddr)
 	return err == nil && a.Addr().IsLoopback()
 }
 
-// IsHost reports whether a name or an address, without a port, is this machine and can be reached by no other.
+// IsHost reports whether a name or an address, without a port, is this machine and cannot be reached from another one.
 func IsHost(name string) bool {
 	if strings.EqualFold(name, "localhost") {
 		return true

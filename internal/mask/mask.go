@@ -13,20 +13,20 @@ import (
 // Shown replaces a hidden value.
 const Shown = "•••"
 
-// Default has the names that are hidden unless others are given.
+// Default lists the names that are hidden unless others are configured.
 var Default = []string{
 	"password", "passwd", "passphrase", "secret", "client_secret", "token", "access_token", "refresh_token", "id_token",
 	"authorization", "api_key", "private_key", "secret_key", "access_key", "cookie", "set_cookie", "credentials",
 }
 
-// A Mask hides the values of fields with some names, regardless of case, "-" and "_". The zero value hides nothing.
+// A Mask hides the values of fields with certain names. Case, "-" and "_" in names are ignored. The zero value hides nothing.
 type Mask struct {
 	names map[string]bool
 	plain bool           // all names are ASCII letters and digits
-	text  *regexp.Regexp // matches a name, what joins it to its value, and the value
+	text  *regexp.Regexp // matches a name, the characters between it and its value, and the value
 }
 
-// New makes a mask.
+// New returns a mask that hides fields with these names.
 func New(names []string) *Mask {
 	m := &Mask{names: map[string]bool{}, plain: true}
 	var alternatives []string
@@ -50,7 +50,7 @@ func New(names []string) *Mask {
 	return m
 }
 
-// fold makes names equal that differ only in case, "-" and "_".
+// fold maps names that differ only in case, "-", "_" and spaces to the same text.
 func fold(name string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 }
@@ -78,7 +78,7 @@ func (m *Mask) hidesIn(value any) bool {
 	return false
 }
 
-// Text hides values in a text that follow their name.
+// Text hides values that follow a hidden name in a text.
 func (m *Mask) Text(text string) string {
 	if m.text == nil {
 		return text
@@ -92,12 +92,12 @@ func (m *Mask) Text(text string) string {
 	return text[:from] + m.text.ReplaceAllString(text[from:], "${1}"+Shown)
 }
 
-// mayHide returns the offset from which on a text may have a hidden name, the byte before it included, or -1 if it has none. It costs a fraction of
-// the expression, which few texts match, and those near their end: a page has a thousand of them.
+// mayHide returns the offset from which on a text may have a hidden name, including the byte before it, or -1 if it has none. It costs a fraction of
+// the regular expression, which matches few texts, and those near their end: a page has a thousand texts.
 func (m *Mask) mayHide(text string) int {
 	for i := range len(text) {
 		switch c := text[i]; {
-		case c >= utf8.RuneSelf: // some are letters of ASCII in another case
+		case c >= utf8.RuneSelf: // some non-ASCII letters are equal to ASCII letters in another case
 			return 0
 		case c == ':', c == '=':
 			before := strings.TrimRight(text[:i], " \t\n\f\r")

@@ -23,7 +23,7 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	if got := new(mask.Mask).JSON([]byte(`{"password":1}`)); string(got) != `{"password":1}` {
-		t.Errorf("the zero mask gives %s", got)
+		t.Errorf("the zero mask returns %s", got)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzJSON hides a secret in any JSON.
+// FuzzJSON hides a secret in arbitrary JSON.
 func FuzzJSON(f *testing.F) {
 	for _, seed := range []string{`{"a":1}`, `[[]]`, `"x"`, `1e400`, `{"a":{"a":""}}`, `{"\ud800":1}`} {
 		f.Add(seed)

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Replace copies JSON. For each field, at any depth, it calls with with the names of the fields that lead to it, and its own; with may return a text
-// that replaces the value. Fields keep their order, and numbers their digits. It fails if text is not a single JSON value.
+// Replace copies JSON. For each field, at any depth, it calls with, passing the names of the fields that lead to it, and its own; with may return a
+// text that replaces the value. Fields keep their order, and numbers their digits. It fails if text is not a single JSON value.
 func Replace(text []byte, with func(path []string) (string, bool)) (json.RawMessage, error) {
 	c := copier{in: json.NewDecoder(bytes.NewReader(text)), with: with}
 	c.in.UseNumber()

@@ -9,7 +9,7 @@ import (
 )
 
 // Restore puts hidden values back into text: JSON that was made of original with [JSON], and then edited. Each field that is still [Shown] gets its
-// value of original. If there is none, text is returned as it is. It is an error if original has no such field; if the field is in an element of an
+// value from original. If there is none, text is returned as it is. It is an error if original has no such field; if the field is in an element of an
 // array in which anything but hidden fields has changed, since it is unknown which element it was; and if text has a URL with a server that original
 // does not have: a value could be sent there that the author of the text must not see.
 func (m *Mask) Restore(text, original json.RawMessage) (json.RawMessage, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/mask"
 )
 
-// TestRestore: what was hidden and not changed gets its value back, in its own place only.
+// TestRestore: a hidden value that was not edited is restored, only in its own place.
 func TestRestore(t *testing.T) {
 	m := mask.New([]string{"password"})
 	const original = `{"user":1,"password":"s1","list":[{"Password":{"deep":"s2"}},{"n":12345678901234567890}]}`
@@ -31,7 +31,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreIsForTheSameElement: a value is not given to another element of an array, which is all that an index says.
+// TestRestoreIsForTheSameElement: a value is not restored into another element of an array, although it has the same index.
 func TestRestoreIsForTheSameElement(t *testing.T) {
 	m := mask.New([]string{"password"})
 	const original = `{"to":[{"host":"a","in":{"password":"s1"}},{"host":"b","password":"s2","port":1},"c"]}`
@@ -51,12 +51,12 @@ func TestRestoreIsForTheSameElement(t *testing.T) {
 			t.Errorf("%s: got %s, %v, want %s", text, got, err, want)
 		}
 		if err != nil && !strings.Contains(err.Error(), `write the value of "password"`) {
-			t.Errorf("%s: the error says no remedy: %v", text, err)
+			t.Errorf("%s: the error has no remedy: %v", text, err)
 		}
 	}
 }
 
-// TestRestoreIsForTheSameServer: who may change args does not get a hidden value sent to a server of their own.
+// TestRestoreIsForTheSameServer: a person who may change args cannot have a hidden value sent to their own server.
 func TestRestoreIsForTheSameServer(t *testing.T) {
 	m := mask.New([]string{"authorization"})
 	const original = `{"url":"https://api.example.com/a","headers":{"Authorization":"s1"}}`

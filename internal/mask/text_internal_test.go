@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMayHideLaw: a text in which no name may be hidden is one that the expression leaves alone.
+// TestMayHideLaw: if mayHide reports no name in a text, the regular expression does not change it.
 func TestMayHideLaw(t *testing.T) {
 	m := New(append([]string{"x", "9"}, Default...))
 	part := rapid.OneOf(
@@ -21,7 +21,7 @@ func TestMayHideLaw(t *testing.T) {
 	})
 }
 
-// TestMayHide: the expression is not asked of the texts that most errors are, and of others from the first name on.
+// TestMayHide: the regular expression is not run on texts like most errors, and on others only from the first name on.
 func TestMayHide(t *testing.T) {
 	m := New(Default)
 	for text, want := range map[string]int{
@@ -30,7 +30,7 @@ func TestMayHide(t *testing.T) {
 		"dial tcp 10.0.0.7:5432: connect: connection refused": -1,
 		"tokens: 17, token 17":                                -1,
 		"get /: the token: 17":                                11 - 1,
-		"a client_secret=17":                                  2 - 1, // in which there is another name
+		"a client_secret=17":                                  2 - 1, // it contains another name
 		`{\"Api-Key\" : 17}`:                                  3 - 1,
 		"token=17":                                            0,
 	} {

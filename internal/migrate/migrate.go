@@ -1,4 +1,4 @@
-// Package migrate reads numbered migrations and plans which of them to run. It runs none: databases differ in how.
+// Package migrate reads numbered migrations and plans which of them to run. It does not run them: that differs between databases.
 package migrate
 
 import (
@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// A Migration leads the schema from the version before it to its own, and back.
+// A Migration leads the schema from the previous version to Version, and back.
 type Migration struct {
 	Version  int
 	Name     string
 	Up, Down string // SQL
-	// ReadableFrom is the oldest version whose programs work with the tables as they are after Up: its own, unless the first line of
-	// Up says "-- readable from N".
+	// ReadableFrom is the oldest version whose programs work with the tables as they are after Up. It is Version, unless the first
+	// line of Up says "-- readable from N".
 	ReadableFrom int
 }
 
-// ErrNewer is the error of Plan for a schema that a newer program made.
+// ErrNewer is the error of Plan for a schema that was migrated by a newer program.
 var ErrNewer = errors.New("the schema is newer than this program")
 
 // Load reads the migrations in the top folder of fsys: for each version, counted from 1 without gaps, a file

@@ -2,11 +2,11 @@ package migrate
 
 import "fmt"
 
-// A Step is SQL to run, in one transaction with the noting of Version as that of the schema.
+// A Step is SQL to run in one transaction, which also records Version as the version of the schema.
 type Step struct {
 	Version int    // of the schema after the step
 	Name    string // of the migration
-	Down    bool   // back, which may delete data
+	Down    bool   // a step back, which may delete data
 	SQL     string
 }
 
@@ -18,11 +18,11 @@ func (s Step) String() string {
 	return fmt.Sprintf("migration %d, %s, up", s.Version, s.Name)
 }
 
-// Latest returns the version of the newest of the migrations, 0 when there is none.
+// Latest returns the version of the newest migration, or 0 if there are none.
 func Latest(migrations []Migration) int { return len(migrations) }
 
 // Plan returns the steps that lead from the version that the schema has to the target, in order; 0 is an empty database.
-// A current version that is newer than the newest migration gives an error that wraps [ErrNewer].
+// A current version newer than the newest migration is an error that wraps [ErrNewer].
 func Plan(migrations []Migration, current, target int) ([]Step, error) {
 	latest := Latest(migrations)
 	switch {

@@ -30,9 +30,9 @@ func TestCreate(t *testing.T) {
 		}
 	}
 	if text, err := os.ReadFile(there); err != nil || string(text) != "text" {
-		t.Errorf("the file that was there has %q, %v", text, err)
+		t.Errorf("the existing file has %q, %v", text, err)
 	}
 	if err := privatefile.Create(filepath.Join(dir, "none", "x")); err == nil {
-		t.Error("a file was made in a folder that is not there")
+		t.Error("a file was created in a missing folder")
 	}
 }

@@ -1,4 +1,4 @@
-// Package problem writes what was wrong with a request as problem details (RFC 9457).
+// Package problem writes error responses as problem details (RFC 9457).
 package problem
 
 import (
@@ -11,8 +11,8 @@ import (
 // Type is the media type of problem details.
 const Type = "application/problem+json"
 
-// Write answers with a status and one line that says what was wrong and what to do. More members may go with it; they
-// replace none of those that every problem has.
+// Write writes an error response: a status and one line that says what was wrong and what to do. more are additional members;
+// they do not replace the standard ones.
 func Write(w http.ResponseWriter, status int, detail string, more map[string]any) {
 	members := maps.Clone(more)
 	if members == nil {
@@ -21,7 +21,7 @@ func Write(w http.ResponseWriter, status int, detail string, more map[string]any
 	members["title"], members["status"], members["detail"] = http.StatusText(status), status, detail
 	text, err := json.Marshal(members)
 	if err != nil {
-		panic("problem: " + err.Error()) // the members are this module's own
+		panic("problem: " + err.Error()) // all members come from this module
 	}
 	h := w.Header()
 	h.Set("Content-Type", Type)

@@ -1,4 +1,4 @@
-// Package profile writes profiles that go tool pprof reads.
+// Package profile writes profiles that "go tool pprof" reads.
 package profile
 
 import (
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Frame is a function of a stack, and a place in it.
+// A Frame is a function in a stack, with a source line in it.
 type Frame struct {
 	Func, File string
 	Line       int
@@ -36,7 +36,7 @@ const (
 	profileDuration   = 10
 )
 
-// New returns a profile of what took duration. Its samples have values of a kind, such as "wait", in nanoseconds.
+// New returns a profile of a period of duration. Its samples have values of a kind, such as "wait", in nanoseconds.
 func New(kind string, duration time.Duration) *Profile {
 	p := &Profile{strings: make(map[string]uint64), functions: make(map[Frame]uint64), locations: make(map[Frame]uint64)}
 	p.text("") // the first one must be empty
@@ -97,7 +97,7 @@ func (p *Profile) function(f Frame) uint64 {
 	return id
 }
 
-// text returns the number of a string in the table.
+// text returns the index of a string in the string table.
 func (p *Profile) text(s string) uint64 {
 	i, ok := p.strings[s]
 	if !ok {
@@ -107,7 +107,7 @@ func (p *Profile) text(s string) uint64 {
 	return i
 }
 
-// Write writes the profile, compressed as its readers expect.
+// Write writes the profile, gzipped as its readers expect.
 func (p *Profile) Write(w io.Writer) error {
 	whole := p.message
 	for _, s := range p.table {
@@ -120,7 +120,7 @@ func (p *Profile) Write(w io.Writer) error {
 	return z.Close()
 }
 
-// A message is one of protobuf: its fields, one after the other.
+// A message is a protobuf message: its fields, one after the other.
 type message []byte
 
 func (m *message) number(field int, value uint64) {

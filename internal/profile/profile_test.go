@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// go tool pprof reads the samples, their places and their labels.
+// TestGoToolPprof: "go tool pprof" reads the samples, their source lines and their labels.
 func TestGoToolPprof(t *testing.T) {
 	testenv.LongTest(t)
 	pprof := testenv.Pprof(t)

@@ -1,4 +1,5 @@
-// Package push posts batches to servers over HTTP, for the outputs of logs. Its errors and texts never contain a secret: neither the password of a
+// Package push posts batches of log records to servers over HTTP, for the outputs of logs. Its errors and texts never contain a secret: neither the
+// password of a
 // URL nor a header.
 package push
 
@@ -26,7 +27,7 @@ type Config struct {
 	Gzip   bool        // compress bodies
 }
 
-// A Client posts to one server. Its methods may be called by many goroutines at once.
+// A Client posts to one server. Its methods may be called concurrently.
 type Client struct {
 	base   *url.URL // without user and password
 	config Config
@@ -35,10 +36,10 @@ type Client struct {
 
 const maxAnswer = 8 << 20 // bytes of an answer that are read
 
-// New makes a client for the server at a URL. A user and password in the URL are sent as a header.
+// New returns a client for the server at a URL. A user and password in the URL are sent as a header.
 func New(address string, c Config) (*Client, error) {
 	base, err := url.Parse(address)
-	if err != nil { // whose text quotes the URL
+	if err != nil { // its text quotes the URL
 		return nil, errors.New("the address of an output is no URL")
 	}
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
@@ -118,7 +119,7 @@ func (c *Client) Post(ctx context.Context, path, query, contentType string, body
 var (
 	buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 	writers = sync.Pool{New: func() any {
-		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // which is a level there is
+		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid, so there is no error
 		return w
 	}}
 )
@@ -127,7 +128,7 @@ func compress(to *bytes.Buffer, body []byte) {
 	w := writers.Get().(*gzip.Writer)
 	defer writers.Put(w)
 	w.Reset(to)
-	_, _ = w.Write(body) // a buffer takes everything
+	_, _ = w.Write(body) // writing to a buffer cannot fail
 	_ = w.Close()
 }
 

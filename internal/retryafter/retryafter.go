@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Most is the longest delay that [Parse] returns: a longer one, or a later date, counts as this.
+// Most is the longest delay that [Parse] returns. Longer delays and later dates are shortened to it.
 const Most = 100 * 365 * 24 * time.Hour
 
 // Parse returns the delay from now on that the value of a Retry-After header asks for, in seconds or as a date. A date that has passed is a
-// delay of zero. It returns false for a value that is neither, such as that of an answer without the header.
+// delay of zero. It returns false for a value that is neither, such as the empty value of a missing header.
 func Parse(value string, now time.Time) (time.Duration, bool) {
 	seconds, err := strconv.ParseUint(value, 10, 64)
-	if err == nil || errors.Is(err, strconv.ErrRange) { // then it is the largest
+	if err == nil || errors.Is(err, strconv.ErrRange) { // for a value out of range, seconds is the largest number
 		return time.Duration(min(seconds, uint64(Most/time.Second))) * time.Second, true
 	}
 	date, err := http.ParseTime(value)

@@ -1,9 +1,9 @@
-// Package severity reads the words in which programs say how severe a record is.
+// Package severity parses the words with which programs name the severity of a log record.
 package severity
 
 import "log/slog"
 
-// Levels beyond those that slog has names for. They are where OpenTelemetry puts them: its number is the level plus 9.
+// Levels without a name in slog. Their values match OpenTelemetry, whose severity number is the level plus 9.
 const (
 	Trace    = slog.LevelDebug - 4
 	Notice   = slog.LevelInfo + 1
@@ -15,10 +15,10 @@ const (
 // longest is the length of the longest word.
 const longest = 13
 
-// Level returns the level that a word stands for, whatever the case of its letters; ok is false for a word that is none.
-// Beside words it knows the names slog writes, such as "ERROR+2".
+// Level returns the level that a word stands for, regardless of its case. ok is false for an unknown word. It also accepts the
+// names that slog writes, such as "ERROR+2".
 func Level(word []byte) (level slog.Level, ok bool) {
-	switch string(word) { // as most write them
+	switch string(word) { // as most programs write them
 	case "debug":
 		return slog.LevelDebug, true
 	case "info":
@@ -64,7 +64,7 @@ func Level(word []byte) (level slog.Level, ok bool) {
 	return offset(lower)
 }
 
-// offset reads a name with an offset from it, as slog.Level.String writes it.
+// offset parses the name of a level with an offset, as slog.Level.String writes it.
 func offset(lower []byte) (slog.Level, bool) {
 	for i := 1; i < len(lower)-1; i++ {
 		if c := lower[i]; c != '+' && c != '-' {

@@ -24,7 +24,7 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-// What slog writes is read as the level it was.
+// TestLevelLaw: the text that slog writes for a level is parsed as that level.
 func TestLevelLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := slog.Level(rapid.IntRange(-900, 900).Draw(t, "level"))

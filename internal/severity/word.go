@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Key is that of the attribute that keeps the word of a protocol whose severities are words, where no level has it.
+// Key is the attribute that keeps the original severity word of a record if no level has that word.
 const Key = "severity"
 
-// Word returns the word of a level, as Analogger has it.
+// Word returns the word of a level, as Analogger writes it.
 func Word(level slog.Level) string {
 	switch level {
 	case slog.LevelDebug:

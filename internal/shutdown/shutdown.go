@@ -1,5 +1,5 @@
-// Package shutdown ends answers that go on, such as event streams, when the http.Server that gives them shuts down: http.Server.Shutdown waits for
-// all of them, and does not end any.
+// Package shutdown ends long answers, such as event streams, when their http.Server shuts down: http.Server.Shutdown waits for all of them, and does
+// not end any.
 package shutdown
 
 import (
@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// Servers are those that have given such answers. The zero value is ready.
+// Servers are the servers that have sent such answers. The zero value is ready.
 type Servers struct {
 	mu     sync.Mutex
-	ending map[*http.Server]context.Context // canceled when the server begins to shut down
+	ending map[*http.Server]context.Context // canceled when the server starts to shut down
 }
 
-// Context returns a copy of the ctx of a request that is canceled when its server begins to shut down, too. Call the function that it returns when
-// the answer is over.
+// Context returns a copy of the ctx of a request that is also canceled when its server starts to shut down. Call the returned function when the
+// answer is over.
 func (s *Servers) Context(r *http.Request) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
-	if !ok { // of a test, or of a server of another kind
+	if !ok { // in a test, or with a server of another kind
 		return ctx, cancel
 	}
 	detach := context.AfterFunc(s.of(server), cancel)
@@ -29,7 +29,7 @@ func (s *Servers) Context(r *http.Request) (context.Context, context.CancelFunc)
 	}
 }
 
-// of returns the ctx that is canceled when a server begins to shut down.
+// of returns the ctx that is canceled when a server starts to shut down.
 func (s *Servers) of(server *http.Server) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// request returns a request as a server hands it to its handler.
+// request returns a request as a server passes it to its handler.
 func request(server *http.Server) *http.Request {
 	r := httptest.NewRequest("GET", "/", nil)
 	if server == nil {
@@ -29,7 +29,7 @@ func TestServerThatShutsDownEndsItsAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-one.Done()
-	late, cancelLate := s.Context(request(&first)) // its connection was accepted before
+	late, cancelLate := s.Context(request(&first)) // its connection was accepted before the shutdown
 	defer cancelLate()
 	<-late.Done()
 	if other.Err() != nil || none.Err() != nil {
@@ -37,7 +37,7 @@ func TestServerThatShutsDownEndsItsAnswers(t *testing.T) {
 	}
 	cancelOther()
 	if other.Err() == nil {
-		t.Error("cancel did not end its answer")
+		t.Error("cancel did not cancel its ctx")
 	}
 	if len(s.ending) != 2 {
 		t.Errorf("%d servers are known, want 2", len(s.ending))

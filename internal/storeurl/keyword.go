@@ -35,7 +35,7 @@ func parseKeywords(text string) ([]setting, error) {
 	return all, nil
 }
 
-// cutValue cuts the value off the beginning of text. It returns false if a quote is not closed.
+// cutValue cuts the value off the start of text. It returns false if a quote is not closed.
 func cutValue(text string) (value, rest string, ok bool) {
 	quoted := strings.HasPrefix(text, "'")
 	i := 0
@@ -60,10 +60,10 @@ func cutValue(text string) (value, rest string, ok bool) {
 	return b.String(), "", !quoted
 }
 
-// shownKeys are the keywords that identify the database.
+// shownKeys are the keywords that identify the database. Their values may be shown.
 var shownKeys = []string{"service", "host", "hostaddr", "port", "dbname", "database", "user"}
 
-// redactKeywords formats the settings that identify the database, and shows that there is a password.
+// redactKeywords formats the settings that identify the database, and shows whether there is a password.
 func redactKeywords(all []setting) string {
 	var shown []string
 	for _, s := range all {

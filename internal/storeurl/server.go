@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A server is the URL of a server, in parts that are still escaped.
+// A server is the URL of a server, split into parts that are still escaped.
 type server struct {
 	scheme   string
 	user     string // with the @, if there is one

@@ -29,7 +29,7 @@ func Scheme(text string) string {
 	return strings.TrimSuffix(schemePattern.FindString(text), ":")
 }
 
-// isKeywords reports whether a text begins with KEYWORD=. A file with such a name has to be written as sqlite:NAME.
+// isKeywords reports whether a text starts with KEYWORD=. A file with such a name must be given as sqlite:NAME.
 func isKeywords(text string) bool { return keywordPattern.MatchString(text) }
 
 // isFile reports whether a text is the name of a file, by its scheme or because it has none.
@@ -38,7 +38,7 @@ func isFile(text string) bool {
 	return scheme == "" || scheme == "sqlite" || scheme == "file"
 }
 
-// Check returns an error if a text cannot be the address of a store. The error shows nothing of the text.
+// Check returns an error if a text cannot be the address of a store. The error shows no part of the text.
 func Check(text string) error {
 	switch {
 	case isKeywords(text):

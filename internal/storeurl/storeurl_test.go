@@ -74,7 +74,7 @@ func TestScheme(t *testing.T) {
 	}
 }
 
-// FuzzPassword puts a password among other characters to all places where one stands: it is in no text.
+// FuzzPassword puts a password with other characters around it in every place where a password may be. No text may show it.
 func FuzzPassword(f *testing.F) {
 	for _, seed := range []string{"", "%", "#", "/", "?", "@", ":", "&", "=", " ", "'", `\`, "1", "://", "@h/", "?a=b", "\n", "[", "%zz", "password=", "é"} {
 		f.Add(seed, seed)

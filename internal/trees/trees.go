@@ -1,4 +1,4 @@
-// Package trees has what is done with trees of tasks, once they are values.
+// Package trees has functions for snapshots of task trees.
 package trees
 
 import (
@@ -8,12 +8,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// mostDepth is how many levels of tasks an answer has. The length of a path, and of a line of text, grows with the depth,
-// so that a recursion gone wild would be an answer without bound; and readers of JSON give up at some depth.
+// mostDepth is how many levels of tasks an answer has. The length of a path, and of a line of text, grows with the depth, so that
+// the answer for an endless recursion would have no bound; and readers of JSON stop at some depth.
 const mostDepth = 1000
 
-// Prune returns a copy of the trees with up to max tasks, the shallow ones first. What is left out is counted in the
-// task above it; roots have none above them.
+// Prune returns a copy of the trees with up to max tasks, the shallowest first. Omitted tasks are counted in their parent;
+// omitted roots are not counted.
 func Prune(trees []inspect.Node, max int) []inspect.Node {
 	space := max
 	keep := func(all []inspect.Node) []inspect.Node {
@@ -44,7 +44,7 @@ func Prune(trees []inspect.Node, max int) []inspect.Node {
 	return kept
 }
 
-// Count is how many tasks there are in trees, those included that were left out before.
+// Count returns the number of tasks in trees, including those that were omitted before.
 func Count(trees []inspect.Node) int {
 	total := 0
 	for n := range Tasks(trees) {
@@ -53,7 +53,7 @@ func Count(trees []inspect.Node) int {
 	return total
 }
 
-// Find returns a task that is wanted, nil when there is none.
+// Find returns a task for which wanted is true, or nil if there is none.
 func Find(trees []inspect.Node, wanted func(*inspect.Node) bool) *inspect.Node {
 	for n := range Tasks(trees) {
 		if wanted(n) {
@@ -63,7 +63,7 @@ func Find(trees []inspect.Node, wanted func(*inspect.Node) bool) *inspect.Node {
 	return nil
 }
 
-// Tasks yields each task of the trees, in no order that is promised. It needs no stack, however deep they are.
+// Tasks yields each task of the trees, in no particular order. It is not recursive, so trees may be deep.
 func Tasks(trees []inspect.Node) iter.Seq[*inspect.Node] {
 	return func(yield func(*inspect.Node) bool) {
 		for rest := [][]inspect.Node{trees}; len(rest) > 0; {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawTrees makes trees with numbers that differ, in the order of a walk.
+// drawTrees draws trees whose tasks are numbered in the order of a walk.
 func drawTrees(t *rapid.T) []inspect.Node {
 	next := uint32(0)
 	var below func(depth int) []inspect.Node
@@ -26,7 +26,7 @@ func drawTrees(t *rapid.T) []inspect.Node {
 	return below(0)
 }
 
-// depths are the levels of tasks by their numbers, from 0.
+// depths maps the number of each task to its level, from 0.
 func depths(nodes []inspect.Node, depth int, all map[uint32]int) map[uint32]int {
 	for _, n := range nodes {
 		all[n.ID] = depth
@@ -46,21 +46,21 @@ func TestPruneLaws(t *testing.T) {
 		kept := trees.Prune(all, most)
 		was, is := depths(all, 0, map[uint32]int{}), depths(kept, 0, map[uint32]int{})
 		if len(is) != min(len(was), most) {
-			t.Errorf("%d of %d tasks are kept, of at most %d", len(is), len(was), most)
+			t.Errorf("%d of %d tasks are kept, want at most %d", len(is), len(was), most)
 		}
 		deepest := 0
 		for id, depth := range is {
 			if was[id] != depth {
-				t.Errorf("task %d was at level %d and is at %d", id, was[id], depth)
+				t.Errorf("task %d has moved from level %d to %d", id, was[id], depth)
 			}
 			deepest = max(deepest, depth)
 		}
 		for id, depth := range was {
 			if _, ok := is[id]; !ok && depth < deepest {
-				t.Errorf("task %d of level %d is left out, and one of level %d is not", id, depth, deepest)
+				t.Errorf("task %d of level %d is left out, although one of level %d is kept", id, depth, deepest)
 			}
 		}
-		if len(kept) == len(all) && trees.Count(kept) != trees.Count(all) { // roots have none above them to count them
+		if len(kept) == len(all) && trees.Count(kept) != trees.Count(all) { // omitted roots have no parent in which they are counted
 			t.Errorf("%d tasks are told of, want %d", trees.Count(kept), trees.Count(all))
 		}
 		for id := range was {

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
-# Documents have to be indexed by a search engine that takes 50 ms for each. This runs 1,000 such jobs by Active Job's own adapter :async with
-# three threads, which keeps jobs in memory, and by a meanwhile server and one worker: with 100 threads and, if the gem async is there, with
-# 100 fibers. A job only waits, so the number of those at once decides. Start the server first; its own worker has to leave the jobs alone:
+# Documents have to be indexed by a search engine that needs 50 ms for each. This runs 1,000 such jobs with Active Job's own adapter :async with three
+# threads, which keeps jobs in memory, and with a meanwhile server and one worker: with 100 threads and, if the gem async is installed, with 100
+# fibers. A job only waits, so the number of concurrent jobs decides. Start the server first; its own worker must not run the jobs:
 #
 #   go run ./cmd/meanwhile serve --concurrency 0 --store sqlite:documents.db
 #   ruby clients/ruby/examples/documents.rb          1,000 documents
 #   ruby clients/ruby/examples/documents.rb 100      fewer
 #
-# It prints a table of the seconds to enqueue all jobs and to run them.
+# It prints a table with the seconds to enqueue all jobs and to run them.
 
 $LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
 
@@ -19,10 +19,10 @@ require "meanwhile/worker"
 ActiveJob::Base.logger = nil
 Meanwhile.logger = Meanwhile::JobLogger.new(nil)
 
-QUEUE = "documents-#{Process.pid}" # of this run alone
+QUEUE = "documents-#{Process.pid}" # only of this run
 DONE = Queue.new
 
-# IndexJob stands for the call of a search engine.
+# IndexJob stands for a call of a search engine.
 class IndexJob < ActiveJob::Base
   queue_as QUEUE
 
@@ -36,7 +36,7 @@ def now
   Process.clock_gettime(Process::CLOCK_MONOTONIC)
 end
 
-# measure returns the seconds to enqueue and those to run, when `start` lets the jobs run.
+# measure returns the seconds to enqueue the jobs, and the seconds to run them after `start` lets them start.
 def measure(number, enqueue:, start: nil)
   begun = now
   enqueue.call

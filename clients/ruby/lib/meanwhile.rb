@@ -10,13 +10,13 @@ require "meanwhile/client"
 require "meanwhile/attempt"
 require "meanwhile/job_logger"
 
-# Meanwhile enqueues and runs jobs of a meanwhile server: with Active Job, by its adapter :meanwhile, or without.
+# Meanwhile enqueues and runs jobs of a meanwhile server, with Active Job through its adapter :meanwhile, or without it.
 module Meanwhile
   @lock = Mutex.new
   @handlers = {}
 
   class << self
-    # logger is where the worker logs, and where jobs may. Lines that a job logs become records of the job as well.
+    # logger is the logger of the worker. Jobs may use it, too: lines that a job logs become records of the job as well.
     attr_writer :logger
 
     def logger
@@ -25,19 +25,19 @@ module Meanwhile
       end
     end
 
-    # configure sets the address of the server, its token and the seconds that a call may take, for the whole process. What is left
-    # out is taken from MEANWHILE_URL and MEANWHILE_API_TOKEN; a call takes 5 seconds at most. Raises ConfigError.
+    # configure sets the URL of the server, its token and the timeout of a call in seconds, for the whole process. The defaults of the first two are
+    # MEANWHILE_URL and MEANWHILE_API_TOKEN. Raises ConfigError.
     def configure(url: nil, token: nil, timeout: 5)
       client = Client.new(Settings.new(url: url, token: token, timeout: timeout))
       @lock.synchronize { @client = client }
     end
 
-    # client is that of the process.
+    # client returns the client of the process.
     def client
       @lock.synchronize { @client ||= Client.new }
     end
 
-    # enqueue and enqueue_all are those of the client.
+    # enqueue and enqueue_all call the methods of the client, see Client.
     def enqueue(kind, args = nil, **options)
       client.enqueue(kind, args, **options)
     end
@@ -46,8 +46,8 @@ module Meanwhile
       client.enqueue_all(bodies)
     end
 
-    # handle says what to do for jobs of a kind that is none of Active Job's. The block gets an Attempt. What it returns is the result of the
-    # job where that is a Hash, an Array, a String, a number, true or false.
+    # handle sets the handler for jobs of a kind that does not belong to Active Job. The block gets an Attempt. Its return value is the result of the
+    # job if it is a Hash, an Array, a String, a number, true or false.
     def handle(kind, &block)
       raise ArgumentError, "handle #{kind}: give a block" unless block
 
@@ -58,12 +58,12 @@ module Meanwhile
       end
     end
 
-    # handlers returns the blocks by kind.
+    # handlers returns the handlers by kind.
     def handlers
       @lock.synchronize { @handlers.dup }
     end
 
-    # job is the Attempt that runs in this thread, or in this fiber where each job has one; nil elsewhere.
+    # job returns the Attempt that runs in this thread, or in this fiber if each job has its own fiber; nil elsewhere.
     def job
       Thread.current[:meanwhile_job] || Thread.current.thread_variable_get(:meanwhile_job)
     end

@@ -3,7 +3,7 @@
 require_relative "helper"
 require "meanwhile/worker"
 
-# An answer that is not the server's, such as that of a proxy, is none: a worker tries again instead of losing a thread.
+# An answer that is not from the server, such as that of a proxy, counts as none: a worker tries again instead of losing a thread.
 class AnswerTest < Minitest::Test
   def test_answers_of_others
     ["", "[]", '"welcome"', "{}", "welcome"].each do |text|
@@ -28,7 +28,7 @@ class AnswerTest < Minitest::Test
 
   private
 
-  # answering yields the URL of a server that answers each request with a text.
+  # answering yields the URL of a server that answers each request with the same text.
   def answering(text)
     listener = TCPServer.new("127.0.0.1", 0)
     serving = Thread.new do
@@ -36,7 +36,7 @@ class AnswerTest < Minitest::Test
         answer_one(socket, text)
       end
     rescue IOError
-      nil # the listener is closed
+      nil # the listener was closed
     end
     yield "http://127.0.0.1:#{listener.local_address.ip_port}"
   ensure

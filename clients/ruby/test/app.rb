@@ -3,17 +3,17 @@
 require "active_job"
 require "meanwhile"
 
-# The application of the tests: the worker loads it, and so do they.
+# The application of the tests, which the worker and the tests load.
 ActiveJob::Base.logger = Logger.new(nil)
-# Translations are read when they are first needed, which on a busy machine takes as long as SlowJob may.
+# Translations are loaded when they are first needed, which on a busy machine takes as long as the timeout of SlowJob.
 I18n.eager_load!
 
-# note writes a line that a test reads.
+# note writes a line for the test.
 def note(text)
   File.open(ENV.fetch("LEDGER"), "a") { |f| f.syswrite("#{text}\n") }
 end
 
-# gate waits until a test makes the file.
+# gate waits until a test creates the file.
 def gate(name)
   sleep 0.02 until File.exist?(File.join(File.dirname(ENV.fetch("LEDGER")), name))
 end
@@ -89,7 +89,7 @@ class PoliteJob < ApplicationJob
 end
 
 class StubbornJob < ApplicationJob
-  # It is as code in C that nothing interrupts.
+  # Like code in C that cannot be interrupted.
   def perform
     Thread.handle_interrupt(Object => :never) do
       note("begun")

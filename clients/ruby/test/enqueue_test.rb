@@ -64,7 +64,7 @@ class EnqueueTest < Minitest::Test
     assert_equal 2500, @server.client("admin").instance_variable_get(:@http).call(:get, "/counts", what: "count").to_s.scan(/\d+/).map(&:to_i).max
   end
 
-  # A job of newer versions of Rails knows whether it is enqueued.
+  # In newer versions of Rails a job knows whether it was enqueued.
   class NewerJob < CountJob
     attr_accessor :successfully_enqueued
   end

@@ -4,9 +4,9 @@ require_relative "plain_scheduler"
 require_relative "worker_test"
 require "meanwhile/worker"
 
-Minitest::Runnable.runnables.delete(WorkerTest) # which has a run of its own
+Minitest::Runnable.runnables.delete(WorkerTest) # it runs separately
 
-# FiberTest has the tests of a worker with threads run with fibers, but for those of what happens before a job runs, or when nothing does.
+# FiberTest runs the tests of a worker with threads with fibers.
 class FiberTest < WorkerTest
   %w[a_wrong_token_ends_it_with_one_sentence wrong_usage_ends_it_with_one_sentence quiet_stays_by_signal a_worker_that_is_killed_loses_nothing
      a_kind_that_the_program_does_not_know_is_put_off].each { |name| undef_method("test_#{name}") }
@@ -23,10 +23,10 @@ class FiberTest < WorkerTest
     ids.each { |id| assert_equal "completed", ended(id)["state"] }
     threads, fibers = lines.first(100).map(&:split).transpose
     assert_equal [1, 100], [threads.uniq.size, fibers.uniq.size]
-    assert_equal ids.sort, lines.drop(100).sort # Meanwhile.job is that of the fiber
+    assert_equal ids.sort, lines.drop(100).sort # Meanwhile.job belongs to the fiber
   end
 
-  # Nothing interrupts a job that computes.
+  # A job that computes cannot be interrupted.
   def test_a_job_that_cannot_be_stopped_does_not_keep_the_process
     id = BusyJob.perform_later.provider_job_id
     worker = work("--grace", "0")
@@ -37,7 +37,7 @@ class FiberTest < WorkerTest
     assert_equal "queued", find(id)["state"]
   end
 
-  # It ends the thread of all: those that ran with it have failed, too, and another thread runs what comes.
+  # The job ends the thread of all jobs: those that ran concurrently fail, too, and a new thread runs the next ones.
   def test_a_job_that_ends_the_thread
     beside = GateJob.perform_later("a").provider_job_id
     work("-c", "5")
@@ -53,7 +53,7 @@ class FiberTest < WorkerTest
     assert_equal "meanwhile: fibers need the gem async: add it to the Gemfile\n", worker.log
   end
 
-  # A scheduler other than that of async does as well.
+  # A scheduler other than that of async works as well.
   def test_a_scheduler_of_ones_own
     ids = Array.new(20) { |i| Meanwhile.enqueue("double", i).id }
     Meanwhile.handle("double") { |job| sleep(0.01) && job.args * 2 }

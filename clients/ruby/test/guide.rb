@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The application of the guide, docs/rails.md: its blocks stand here, and guide_test.rb runs them.
+# The application of the guide, docs/rails.md: it has the code blocks of the guide, and guide_test.rb runs them.
 require "active_job"
 require "meanwhile"
 
@@ -14,7 +14,7 @@ class WelcomeJob < ActiveJob::Base
   end
 end
 
-# Mailer writes what it would send.
+# Mailer writes the emails that it would send.
 module Mailer
   def self.welcome(user)
     File.write(ENV.fetch("LEDGER"), "welcome #{user}\n", mode: "a")

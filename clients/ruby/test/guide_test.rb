@@ -38,7 +38,7 @@ class GuideTest < Minitest::Test
     assert_equal({ "width" => 300, "height" => 200 }, resized)
   end
 
-  # The adapter that Active Job brings for tests is for ours as for others.
+  # Active Job's test adapter works with our options as with other adapters.
   def test_with_the_adapter_for_tests
     adapter = ActiveJob::QueueAdapters::TestAdapter.new
     quiet = Class.new(SyncJob) { self.queue_adapter = adapter }

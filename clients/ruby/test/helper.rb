@@ -12,15 +12,15 @@ require "socket"
 require "tmpdir"
 require_relative "app"
 
-# What the tests have in common: the server, a program of Go whose path is MEANWHILE_BINARY, and the worker of this gem, are processes.
+# Helpers of the tests: the server, a Go program whose path is MEANWHILE_BINARY, and the worker of this gem run as processes.
 module Helper
   BINARY = ENV.fetch("MEANWHILE_BINARY") { abort "MEANWHILE_BINARY is not set: run MEANWHILE_LONG=1 go test ./clients/ruby" }
   EXE = File.expand_path("../exe/meanwhile", __dir__)
   APP = File.expand_path("app.rb", __dir__)
-  PATIENCE = 60 # seconds to wait for what must happen
+  PATIENCE = 60 # seconds to wait for an expected event
   TOKENS = { "worker" => "worker-t0ken", "admin" => "admin-t0ken" }.freeze
 
-  # A Server is a meanwhile serve with a SQLite file, which may be killed and started again at its address.
+  # A Server is a "meanwhile serve" process with a SQLite file, which may be killed and restarted at the same address.
   class Server
     attr_reader :url, :port
 
@@ -45,13 +45,13 @@ module Helper
       Process.wait(@pid)
     end
 
-    # client has a role of its own.
+    # client returns a client with a token of a role.
     def client(role = "worker", timeout: PATIENCE)
       Meanwhile::Client.new(Meanwhile::Settings.new(url: @url, token: TOKENS[role], timeout: timeout))
     end
   end
 
-  # A Proxy passes connections on to a server, and says of each whether its first answer is lost.
+  # A Proxy passes connections on to a server, and loses the first answer on the first `lose` connections.
   class Proxy
     attr_reader :port, :accepted
 
@@ -85,7 +85,7 @@ module Helper
     end
   end
 
-  # A Worker is a process of this gem's command.
+  # A Worker is a process of the gem's command.
   class Worker
     attr_reader :pid
 
@@ -103,7 +103,7 @@ module Helper
       Process.kill(name, @pid)
     end
 
-    # status waits for the end of the process and returns its exit status.
+    # status waits for the process to exit and returns its exit status.
     def status
       Helper.eventually("the worker ends:\n#{log}") do
         _, ended = Process.wait2(@pid, Process::WNOHANG)
@@ -117,7 +117,7 @@ module Helper
     end
   end
 
-  # eventually returns what the block returns as soon as that is true.
+  # eventually returns the block's value as soon as that is truthy.
   def self.eventually(what)
     deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + PATIENCE
     loop do
@@ -149,7 +149,7 @@ module Helper
     FileUtils.rm_rf(@folder)
   end
 
-  # use has the Active Job classes of this process enqueue at an address.
+  # use makes the Active Job classes of this process enqueue on the server at a URL.
   def use(url, timeout: PATIENCE)
     Meanwhile.configure(url: url, token: TOKENS["worker"], timeout: timeout)
   end
@@ -158,18 +158,18 @@ module Helper
     Worker.new(@folder, @server.url, *arguments, **options).tap { |w| @workers << w }
   end
 
-  # find returns a job as an administrator sees it, ended the same when it has finished.
+  # find returns a job with the token of an administrator, ended does the same after waiting for the job to finish.
   def find(id)
     @server.client("admin").find(id)
   end
 
-  # state is that of a job, with scheduled and retrying beside queued.
+  # state returns the state of a job, in which queued is divided into queued, scheduled and retrying.
   def state(id)
     found = find(id)
     found["view"] || found["state"]
   end
 
-  # used is how many attempts count.
+  # used returns the number of attempts that count.
   def used(job)
     job["attempt"] - job["uncounted"]
   end
@@ -180,7 +180,7 @@ module Helper
     job
   end
 
-  # lines are what jobs wrote.
+  # lines returns the lines that jobs have written.
   def lines
     File.exist?(@ledger) ? File.readlines(@ledger, chomp: true) : []
   end

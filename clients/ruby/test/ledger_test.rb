@@ -4,7 +4,7 @@ require_relative "helper"
 require "meanwhile/ledger"
 
 class LedgerTest < Minitest::Test
-  # parts returns what is reported at once, of ends with so many bytes and so many records and following jobs.
+  # parts returns the sizes of the batches that are reported, for ends with this many bytes and this many records and following jobs.
   def parts(number, bytes: 10, more: 0)
     ledger = Meanwhile::Ledger.new(1000)
     attempts = Array.new(number) { |i| Meanwhile::Attempt.new("1", { "id" => i.to_s, "attempt" => 1 }) }

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# PlainScheduler is the least that Ruby wants of a fiber scheduler: fibers that sleep, and that wait for a lock or a queue.
+# PlainScheduler is a minimal fiber scheduler: fibers can sleep, and wait for a lock or a queue.
 class PlainScheduler
   def initialize
     @lock = Mutex.new
     @ready = []
-    @waiting = {} # fibers, by when they go on at the latest
+    @waiting = {} # fibers, with the latest time at which they continue
     @reader, @writer = IO.pipe
   end
 
@@ -33,7 +33,7 @@ class PlainScheduler
     Thread.new { io.wait(events, timeout) }.value
   end
 
-  # run goes on as long as a fiber waits.
+  # run runs as long as a fiber waits.
   def run
     until @waiting.empty?
       due = @waiting.values.min

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# As where the gem async is not installed.
+# Simulates that the gem async is not installed.
 module WithoutAsync
   def require(name)
     name == "async" ? raise(LoadError, "no async") : super

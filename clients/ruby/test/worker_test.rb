@@ -30,7 +30,7 @@ class WorkerTest < Minitest::Test
   def test_how_attempts_end
     ids = %w[error cancel discard snooze after thread exit stack].to_h { |how| [how, FailJob.perform_later(how).provider_job_id] }
     work("-c", "1")
-    states = {} # in which each was first after its first attempt: those that are retrying run again
+    states = {} # the first state of each after its first attempt: retrying jobs run again
     eventually("all have ended") do
       ids.except(*states.keys).each { |how, id| (s = state(id)) && !%w[queued running].include?(s) && states[how] = s }
       states.size == ids.size
@@ -48,7 +48,7 @@ class WorkerTest < Minitest::Test
     assert_operator found["stack"]["failures"][0]["stack"].bytesize, :<=, 16 << 10
   end
 
-  # The job holds its unique key while it runs, and has one attempt: what follows is by retry_on alone.
+  # The job holds its unique key while it runs, and has one attempt: all further attempts are by retry_on.
   def test_retry_on_and_discard_on
     id = RetryJob.perform_later("kept").provider_job_id
     gone = RetryJob.perform_later("discarded").provider_job_id
@@ -130,14 +130,14 @@ class WorkerTest < Minitest::Test
     other = work("-q", "default")
     eventually("another runs it") { lines.include?("begun b") }
     other.signal("USR1")
-    # The server may have claimed it for the first, which had just given up its claim.
+    # The server may have claimed the job for the first worker, which had just canceled its claim.
     eventually("what runs is logged") { other.log.match?(/GateJob #{second}, attempt \d+:\n.*app\.rb:\d+:in .*gate/m) }
     worker.signal("USR1")
     eventually("what runs is logged") { worker.log.include?("GateJob #{first}") }
     refute_includes worker.log, second
   end
 
-  # An answer of the server that says nothing of it, and waits for its turn, leaves what a signal has asked for meanwhile.
+  # An answer of the server without the quiet command, processed after a signal, does not revert the quiet of the signal.
   def test_quiet_stays_by_signal
     log = StringIO.new
     worker = Meanwhile::Worker.new(client: @server.client("worker"), logger: Logger.new(log))
@@ -167,7 +167,7 @@ class WorkerTest < Minitest::Test
     assert_equal 0, worker.status
   end
 
-  # The leases of one that is killed end after 30 s. By then a job that another holds has run for longer than that, and is not begun again.
+  # The leases of a killed worker end after 30 s. By then a job that another worker holds has run for longer than that, and is not started again.
   def test_a_worker_that_is_killed_loses_nothing
     held = GateJob.set(queue: "held").perform_later("held").provider_job_id
     2.times { work("-q", "held") }
@@ -234,7 +234,7 @@ class WorkerTest < Minitest::Test
     assert_includes worker.log, "job #{id} of kind http.request is put off by 30 s"
   end
 
-  # A program without Active Job claims the kinds that it has handlers for.
+  # A program without Active Job claims only the kinds that it has handlers for.
   def test_kinds_of_a_program_without_active_job
     app = File.join(@folder, "plain.rb")
     File.write(app, <<~RUBY)
@@ -248,7 +248,7 @@ class WorkerTest < Minitest::Test
     assert_equal ["queued", 0], find(other).values_at("state", "attempt")
   end
 
-  # Rails is not here: its logger and reloader are those of Active Support, under its names.
+  # Rails is not installed here: its logger and reloader are those of Active Support, under the names of Rails.
   def test_rails
     app = File.join(@folder, "config", "environment.rb")
     FileUtils.mkdir_p(File.dirname(app))

@@ -9,10 +9,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// failingFor is how long mails have failed, in minutes.
+// failingFor is how long emails have been failing, in minutes.
 const failingFor = 24
 
-// A busy store tells of a week of work that was not done, and of mails that fail lately, for the pictures of the charts.
+// A busy store has statistics of a week of jobs that were not run, and of emails that have been failing recently, for the
+// screenshots of the charts.
 type busy struct{ job.Store }
 
 func (b busy) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error) {
@@ -39,7 +40,7 @@ func (b busy) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error) 
 			}
 		}
 	}
-	for i := 16 * 24; i > 4; i-- { // the week before, by half hours
+	for i := 16 * 24; i > 4; i-- { // the previous week, in half hours
 		wave := int64(30000 + 9000*random.Float64() + 15000*math.Sin(float64(i)/48*2*math.Pi))
 		s := job.Stat{Minute: now.Truncate(job.StatsSpan).Add(-time.Duration(i) * job.StatsSpan), Span: job.StatsSpan, Queue: "mail", Kind: "mail.send", Completed: wave, Retried: 200 + random.Int64N(600)}
 		for range 50 {

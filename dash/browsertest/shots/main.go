@@ -1,4 +1,4 @@
-// Shots takes the pictures of docs/dashboard.md: it plays a scene on SQLite and looks at each page in Chromium.
+// Shots takes the screenshots of docs/dashboard.md: it plays a scene on SQLite and opens each page in Chromium.
 //
 //	go run ./shots ../../docs
 package main
@@ -31,7 +31,7 @@ func main() {
 	})
 }
 
-// A shot is a picture of a page.
+// A shot is a screenshot of a page.
 type shot struct {
 	name, path    string
 	width, height int64
@@ -136,7 +136,7 @@ func (p shot) take(browser context.Context, url, folder string) error {
 	return os.WriteFile(filepath.Join(folder, p.name+".png"), small, 0o644)
 }
 
-// actions are what people did before the pictures were taken.
+// actions are the entries of the audit log in the screenshots.
 func actions(s browsertest.Scene) []job.AuditEntry {
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
 	return []job.AuditEntry{

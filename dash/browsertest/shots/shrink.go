@@ -10,11 +10,11 @@ import (
 	"slices"
 )
 
-// mostCommon of the 256 colours are those that a picture has most of; the others are those that are least like any of them, so that a red figure
+// mostCommon of the 256 colors are the most common ones of a picture; the others are those that differ most from all of these, so that a red number
 // stays red.
 const mostCommon = 200
 
-// shrink redraws a PNG with 256 colours, which is a third of its size.
+// shrink redraws a PNG with 256 colors, which reduces it to a third of its size.
 func shrink(drawn []byte) ([]byte, error) {
 	picture, err := png.Decode(bytes.NewReader(drawn))
 	if err != nil {
@@ -36,7 +36,7 @@ func shrink(drawn []byte) ([]byte, error) {
 		palette = append(palette, c)
 	}
 	rest := common[len(palette):]
-	away := make([]int, len(rest)) // of each the distance to the palette
+	away := make([]int, len(rest)) // distance of each color to the palette
 	for i, c := range rest {
 		away[i] = distance(c, palette[palette.Index(c)].(color.RGBA))
 	}

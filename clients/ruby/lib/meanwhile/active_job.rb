@@ -7,18 +7,18 @@ module Meanwhile
   module JobOptions
     KNOWN = %i[unique unique_for unique_while replace limit_key max_attempts timeout meta].freeze
 
-    # meanwhile says what holds for all jobs of a class and its subclasses:
+    # meanwhile sets options for all jobs of a class and its subclasses:
     #
-    #   unique:       true for "no two unfinished jobs with the same arguments", or a lambda that returns the key
-    #   unique_for:   seconds since the enqueueing for which the key is held, also when the job has finished
-    #   unique_while: the states in which another job keeps this one out, such as ["queued"]
-    #   replace:      true: a queued job with the key gets the arguments and the time of this one
-    #   limit_key:    a String, or a lambda that returns it: whose limits of the queue count
-    #   max_attempts: attempts in all, 20 by default. Those of retry_on are beside these: it enqueues anew
-    #   timeout:      seconds that an attempt may take, none by default
-    #   meta:         a Hash of notes to find jobs by, or a lambda that returns it
+    #   unique:       true allows no two unfinished jobs with the same arguments; or a lambda that returns the key
+    #   unique_for:   seconds for which the key is held after enqueueing, even if the job has finished
+    #   unique_while: the states in which another job with the key prevents this one, such as ["queued"]
+    #   replace:      true replaces the arguments and the time of a queued job with the key by those of this one
+    #   limit_key:    a String, or a lambda that returns it: the key for the queue's limits per key
+    #   max_attempts: number of attempts, 20 by default. retry_on does not count: it enqueues a new job
+    #   timeout:      timeout of an attempt in seconds, none by default
+    #   meta:         a Hash of metadata to find jobs by, or a lambda that returns it
     #
-    # Lambdas get the arguments of perform, and self is the job; nil is as if nothing were said. Raises ArgumentError.
+    # Lambdas get the arguments of perform, and self is the job; nil is the same as no option. Raises ArgumentError.
     def meanwhile(**options)
       unknown = options.keys - KNOWN
       raise ArgumentError, "#{name}: meanwhile has no option #{unknown.join(", ")}: there are #{KNOWN.join(", ")}" unless unknown.empty?
@@ -27,13 +27,13 @@ module Meanwhile
     end
   end
 
-  # Serialized makes bodies of enqueueing of Active Job's jobs.
+  # Serialized builds request bodies for enqueueing Active Job's jobs.
   module Serialized
     PRIORITIES = (1..9).freeze
 
     module_function
 
-    # body returns the body for a job, due at once or at a time in seconds since 1970.
+    # body returns the body for a job that is due now, or at timestamp, in seconds since 1970.
     def body(job, timestamp)
       options = job.class.meanwhile_options
       Client.body(
@@ -44,7 +44,7 @@ module Meanwhile
       )
     end
 
-    # priority turns Active Job's, of which lower ones come first, into that of the server, of which 9 comes first.
+    # priority converts Active Job's priority, where lower numbers come first, to the server's, where 9 comes first.
     def priority(job)
       return if job.priority.nil?
       return 10 - job.priority if job.priority.is_a?(Integer) && PRIORITIES.cover?(job.priority)
@@ -60,7 +60,7 @@ module Meanwhile
       key == true ? more.merge(unique_args: ["arguments"]) : more.merge(unique_key: key.to_s)
     end
 
-    # value calls a lambda with the arguments of a job. A job that is enqueued again before it could read them has none.
+    # value calls a lambda with the arguments of a job, or returns nil if they are not deserialized: a job may be enqueued again before that.
     def value(job, given)
       return given unless given.respond_to?(:call)
 
@@ -71,9 +71,9 @@ end
 
 module ActiveJob
   module QueueAdapters
-    # MeanwhileAdapter hands Active Job's jobs to the server: queue_adapter = :meanwhile.
+    # MeanwhileAdapter is the adapter for Active Job that enqueues jobs on the server: queue_adapter = :meanwhile.
     class MeanwhileAdapter
-      # enqueue and enqueue_at raise a Meanwhile::Error when the job is not, or may not be, enqueued.
+      # enqueue and enqueue_at raise a Meanwhile::Error if the job is not enqueued, or if that is unknown.
       def enqueue(job)
         put(job, nil)
       end
@@ -82,7 +82,7 @@ module ActiveJob
         put(job, timestamp)
       end
 
-      # enqueue_all is for perform_all_later, which newer versions of Rails have. It returns how many jobs are enqueued.
+      # enqueue_all is for perform_all_later in newer versions of Rails. It returns the number of enqueued jobs.
       def enqueue_all(jobs)
         bulk = Meanwhile.client.enqueue_all(jobs.map { |job| Meanwhile::Serialized.body(job, job.scheduled_at&.to_f) })
         jobs.zip(bulk.ids) { |job, id| job.provider_job_id = id }
@@ -93,7 +93,7 @@ module ActiveJob
         raise
       end
 
-      # Newer versions of Rails ask whether to enqueue after the commit of a transaction: the server takes no part in it.
+      # Newer versions of Rails ask whether to enqueue after the commit of a transaction: yes, since the server is not part of the transaction.
       def enqueue_after_transaction_commit?
         true
       end
@@ -105,13 +105,13 @@ module ActiveJob
 
       private
 
-      # put enqueues a job. One that enqueues itself again from its own attempt, as retry_on does, follows with the end of the
-      # attempt, in one transaction: it is neither lost nor doubled, and its unique key is free for it.
+      # put enqueues a job. A job that enqueues itself again from its own attempt, as with retry_on, is enqueued together with the
+      # end of the attempt, in one transaction: it is neither lost nor duplicated, and its unique key is free for it.
       def put(job, timestamp)
         body = Meanwhile::Serialized.body(job, timestamp)
         running = Meanwhile.job
         if running && running.active_job_id == job.job_id
-          # What could not be computed, since the arguments could not be read, is as it was.
+          # Options that cannot be computed because the arguments are not deserialized keep their values.
           running.follow({ "limit_key" => running.limit_key, "meta" => running.meta }.compact.merge(body))
         else
           job.provider_job_id = Meanwhile.client.insert(body).id

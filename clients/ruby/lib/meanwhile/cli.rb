@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Not meanwhile itself: it sees what the application has loaded by then.
+# Not all of meanwhile: that checks what the application has loaded by then.
 require "meanwhile/errors"
 require "meanwhile/fibers"
 require "meanwhile/settings"
@@ -8,7 +8,7 @@ require "meanwhile/version"
 require "optparse"
 
 module Meanwhile
-  # CLI is the command of the gem: it loads the application and runs a worker until a signal stops it.
+  # CLI is the gem's command: it loads the application and runs a worker until a signal stops it.
   class CLI
     HELP = <<~TEXT
       Usage: bundle exec meanwhile [-c N] [-q QUEUES] [-r FILE] [--fibers]
@@ -36,7 +36,7 @@ module Meanwhile
       @options = { concurrency: 10, queues: ["default"], grace: 25 }
       return 0 if parse(arguments) == :shown
 
-      Settings.new # checked before the application is loaded
+      Settings.new # to check the settings before the application is loaded
       load_application
       work
     rescue OptionParser::ParseError, ArgumentError, ConfigError, Refused => e
@@ -70,7 +70,7 @@ module Meanwhile
       record_rails_logger
     end
 
-    # record_rails_logger makes lines of Rails.logger records of the job that logs them.
+    # record_rails_logger makes each line of Rails.logger a record of the job that logs it.
     def record_rails_logger
       return unless defined?(::Rails.logger) && ::Rails.logger
 
@@ -92,7 +92,7 @@ module Meanwhile
       Signal.trap("USR1") { worker.report }
       reported = worker.run
       status = reported ? 0 : 1
-      # A thread that ignores its end would keep the process for ever.
+      # A thread that cannot be stopped would keep the process running forever.
       Process.exit!(status) if worker.stuck?
       status
     end

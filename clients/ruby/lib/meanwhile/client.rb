@@ -4,27 +4,27 @@ require "erb"
 require "securerandom"
 
 module Meanwhile
-  # Enqueued is the ID of a job, and whether one that was there before holds its unique key, whose ID it is then.
+  # Enqueued is the result of enqueueing: the ID of the job, or, if duplicate is true, the ID of the existing job that holds its unique key.
   Enqueued = Struct.new(:id, :duplicate)
 
-  # Bulk says how many jobs were enqueued, for how many there was one with the same unique key, and the ID of each job, or of the
-  # one that holds its key.
+  # Bulk is the result of enqueueing many jobs: how many were enqueued, for how many a job with the same unique key existed, and the ID of each job,
+  # or of the job that holds its key.
   Bulk = Struct.new(:enqueued, :duplicates, :ids)
 
-  # Client enqueues jobs and asks for them. Any thread may call it, and so may forked processes.
+  # Client enqueues jobs and reads them. It may be used by several threads, and by forked processes.
   class Client
-    # What may be said of a job beside its kind and args, see docs/api.md.
+    # Options of a job in addition to its kind and args, see docs/api.md.
     OPTIONS = %i[queue priority max_attempts run_at delay unique_key unique_args unique_for unique_while replace timeout limit_key meta].freeze
 
-    # Those that are durations: seconds, or a text such as "1h30m".
+    # Options that are durations: seconds, or a text such as "1h30m".
     SPANS = %i[delay unique_for timeout].freeze
 
-    TRIES = 3                    # of an enqueueing, within the timeout
+    TRIES = 3                    # attempts to enqueue, within the timeout
     PAUSE = 0.1                  # seconds before the second try, and three times as long before the third
-    SAME_FOR = 300               # seconds for which a repeated line of many is known as such
+    SAME_FOR = 300               # seconds for which a repeated line of enqueue_all is recognized
     BULK_LINES = 1000
     BULK_BYTES = 8 << 20
-    BULK_TIMEOUT = 30            # seconds for each part, at least
+    BULK_TIMEOUT = 30            # minimum timeout in seconds for each part
 
     attr_reader :settings
 
@@ -33,15 +33,14 @@ module Meanwhile
       @http = HTTP.new(settings)
     end
 
-    # enqueue makes a job and returns an Enqueued. When it has returned, the job is on disk. It tries again after a broken
-    # connection, and the job is still enqueued once: by its unique key or, without one, by an
-    # Idempotency-Key. Raises ArgumentError for
-    # options that there are not and args that are no JSON, Unavailable when the server does not answer within the timeout.
+    # enqueue enqueues a job and returns an Enqueued. When it has returned, the job is on disk. It retries after a broken connection, and the job is
+    # still enqueued only once: by its unique key or, without one, by an Idempotency-Key. Raises ArgumentError for unknown options and args that are
+    # not JSON, and Unavailable if the server does not answer within the timeout.
     def enqueue(kind, args = nil, **options)
       insert(Client.body(kind, args, **options))
     end
 
-    # insert enqueues the job of a body, as enqueue does.
+    # insert enqueues the job of a body, in the same way as enqueue.
     def insert(body)
       text = encode(body)
       key = SecureRandom.uuid unless unique?(body)
@@ -49,8 +48,8 @@ module Meanwhile
       Enqueued.new(answer.fetch("id"), answer.fetch("duplicate"))
     end
 
-    # enqueue_all makes many jobs of bodies (Client.body), a thousand at a time, and returns a Bulk. Each thousand is enqueued once, also when
-    # its request is repeated. After an error those before it are enqueued; a Refused has their number in `problem`.
+    # enqueue_all enqueues many jobs, given as bodies (Client.body), in batches of a thousand, and returns a Bulk. A batch is enqueued only once, even
+    # if its request is repeated. After an error the batches before it are enqueued; a Refused has their number in `problem`.
     def enqueue_all(bodies)
       total = Bulk.new(0, 0, [])
       parts(bodies.lazy.map { |body| line(body) }) do |part|
@@ -62,13 +61,13 @@ module Meanwhile
       total
     end
 
-    # find returns a job as a Hash, see docs/api.md. With `wait`, it waits so many seconds, 60 at most, for the job to finish.
+    # find returns a job as a Hash, see docs/api.md. With `wait`, it waits up to that many seconds, 60 at most, for the job to finish.
     def find(id, wait: nil)
       query = wait ? "?wait=#{Text.span(wait)}" : ""
       @http.call(:get, "/jobs/#{ERB::Util.url_encode(id)}#{query}", what: "find job #{id}", timeout: @settings.timeout + wait.to_f)
     end
 
-    # work makes a call of the API for workers, see docs/api.md. An answer without the key that is wanted is none: Unavailable is raised.
+    # work makes a call of the API for workers, see docs/api.md. If the answer does not have the key `wanted`, it raises Unavailable.
     def work(call, body, wanted: nil, timeout: @settings.timeout)
       text = body.is_a?(String) ? body : JSON.generate(body, max_nesting: 200)
       answer = @http.call(:post, "/worker/#{call}", text, what: call.to_s, timeout: timeout)
@@ -77,7 +76,7 @@ module Meanwhile
       raise Unavailable, "#{call}: the answer of #{@settings} has no #{wanted.inspect}: is it a meanwhile server?"
     end
 
-    # body returns what the API wants to know of a job. Raises ArgumentError.
+    # body returns the request body for a job. Raises ArgumentError.
     def self.body(kind, args = nil, **options)
       unknown = options.keys - OPTIONS
       raise ArgumentError, "enqueue #{kind}: no option #{unknown.join(", ")}: there are #{OPTIONS.join(", ")}" unless unknown.empty?
@@ -92,7 +91,7 @@ module Meanwhile
 
     private
 
-    # line adds what makes a repeated request of many harmless: a unique key that is held for longer than anything is repeated.
+    # line returns a line of a bulk request, which can be repeated safely: its unique key is held for longer than a request is repeated.
     def line(body)
       body = body.merge("unique_key" => "request/#{SecureRandom.uuid}", "unique_for" => SAME_FOR) unless unique?(body)
       encode(body)
@@ -108,7 +107,7 @@ module Meanwhile
       raise ArgumentError, "enqueue #{body["kind"]}: the args are no JSON: #{Text.utf8(e.message, 300)}", cause: nil
     end
 
-    # parts yields arrays of lines that make up requests of a bounded size.
+    # parts yields arrays of lines for requests of a bounded size.
     def parts(lines)
       part, bytes = [], 0
       lines.each do |line|
@@ -131,7 +130,7 @@ module Meanwhile
       raise e.class.new(e.message, status: e.status, problem: e.problem.merge(sums)), cause: nil
     end
 
-    # repeat yields the seconds that are left, until there is an answer.
+    # repeat yields with the seconds left until there is an answer.
     def repeat(timeout = @settings.timeout)
       deadline = now + timeout
       pause = PAUSE

@@ -4,9 +4,9 @@ require "meanwhile/errors"
 require "meanwhile/outcomes"
 
 module Meanwhile
-  # Fibers runs each attempt in a fiber of its own. All share one thread, which a fiber scheduler has run another one whenever one waits.
+  # Fibers runs each attempt in its own fiber. All fibers share one thread; when one waits, a fiber scheduler runs another.
   class Fibers
-    # async returns what Fibers wants for the scheduler of the gem async. Raises ConfigError.
+    # async returns the scheduler argument of Fibers for the gem async. Raises ConfigError.
     def self.async
       require "async"
       ->(work) { Async { work.call } }
@@ -14,13 +14,13 @@ module Meanwhile
       raise ConfigError, "fibers need the gem async: add it to the Gemfile", cause: nil
     end
 
-    # The scheduler is a lambda that calls its argument in a fiber, under a scheduler, and returns when that has ended.
+    # The scheduler is a lambda that calls its argument in a fiber, under a fiber scheduler, and returns when that fiber has ended.
     def initialize(scheduler)
       @scheduler = scheduler
       @todo = Queue.new
     end
 
-    # run yields each attempt in its fiber, in the calling thread, until that is killed.
+    # run yields each attempt in its own fiber. It runs in the calling thread until that is killed.
     def run(&execute)
       @scheduler.call(lambda do
         loop do
@@ -30,19 +30,19 @@ module Meanwhile
       end)
     end
 
-    # << has an attempt run. Any thread may call it, as well as interrupt.
+    # << queues an attempt to be run. Any thread may call it and interrupt.
     def <<(attempt)
       @todo << [attempt]
     end
 
-    # interrupt raises an error at the place where the handler of an attempt waits. One that has ended, or not begun, is left alone.
+    # interrupt raises an error at the place where the handler of an attempt waits. It does nothing if the attempt has not started or has ended.
     def interrupt(attempt, error)
       @todo << [attempt, error]
     end
 
-    # within yields in the fiber of an attempt, whose job it is meanwhile and which may be interrupted meanwhile.
+    # within yields in the fiber of an attempt. During the call Meanwhile.job returns the attempt, and interrupt can reach it.
     def within(attempt)
-      Thread.current[:meanwhile_job] = attempt # of this fiber alone
+      Thread.current[:meanwhile_job] = attempt # only in this fiber
       attempt.deadline = attempt.timeout && now + attempt.timeout
       attempt.fiber = Fiber.current
       yield
@@ -50,7 +50,7 @@ module Meanwhile
       attempt.fiber = attempt.deadline = Thread.current[:meanwhile_job] = nil
     end
 
-    # end_overdue interrupts those of the attempts whose timeout is over.
+    # end_overdue interrupts attempts whose timeout has passed.
     def end_overdue(attempts)
       attempts.each do |a|
         next unless (deadline = a.deadline) && now > deadline
@@ -62,7 +62,7 @@ module Meanwhile
 
     private
 
-    # The fiber of an attempt cannot be interrupted while it waits for one that it made itself, such as that of an Enumerator.
+    # The fiber of an attempt cannot be interrupted while it waits for a fiber that it created itself, such as that of an Enumerator.
     def raise_in(attempt, error)
       attempt.fiber&.raise(error)
     rescue FiberError

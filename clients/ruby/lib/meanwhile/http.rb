@@ -5,8 +5,8 @@ require "net/http"
 require "openssl"
 
 module Meanwhile
-  # HTTP sends requests to the server, over connections that it keeps open. Any thread may call it, and so may a process that was
-  # forked later: it opens connections of its own.
+  # HTTP sends requests to the server, over connections that it keeps open. It may be used by several threads, and by a process that was forked later,
+  # which opens its own connections.
   class HTTP
     API = "/api/v1"
     MOST_IDLE = 32             # connections that are kept open
@@ -24,8 +24,8 @@ module Meanwhile
       @pid = Process.pid
     end
 
-    # call sends a request and returns the JSON of the answer, or nil when it has none. `what` says in messages what was being
-    # done, `key` is an Idempotency-Key. It takes `timeout` seconds at most, and as long again to connect. Raises Unavailable, Refused or Unauthorized.
+    # call sends a request and returns the parsed JSON of the answer, or nil if it has none. `what` describes the request in messages, `key` is an
+    # Idempotency-Key. The request may take `timeout` seconds, and connecting as long again. Raises Unavailable, Refused or Unauthorized.
     def call(verb, path, body = nil, what:, timeout: @settings.timeout, type: "application/json", key: nil)
       request = VERBS.fetch(verb).new(@settings.uri.path + API + path, headers(body && type))
       request["Idempotency-Key"] = key if key
@@ -45,7 +45,7 @@ module Meanwhile
       found
     end
 
-    # exchange gives a connection back only when the whole answer was read, so that no answer is taken for another's.
+    # exchange returns a connection to the pool only if the whole answer was read, so that no answer is mistaken for that of another request.
     def exchange(request, timeout)
       deadline = now + timeout
       http = checkout
@@ -85,7 +85,7 @@ module Meanwhile
       return nil if text.empty?
 
       found = JSON.parse(text.force_encoding(Encoding::UTF_8), max_nesting: 200)
-      raise JSON::ParserError unless found.is_a?(Hash) # a proxy, say
+      raise JSON::ParserError unless found.is_a?(Hash) # from a proxy, for example
 
       found
     rescue JSON::ParserError
@@ -104,7 +104,7 @@ module Meanwhile
 
     def checkout
       kept = @lock.synchronize do
-        # A forked process has the sockets of its parent: closing them would end TLS for both.
+        # A forked process has copies of its parent's sockets: closing them would end TLS for both.
         @idle, @pid = [], Process.pid if @pid != Process.pid
         @idle.pop
       end
@@ -115,7 +115,7 @@ module Meanwhile
       http = Net::HTTP.new(@settings.uri.hostname, @settings.uri.port)
       http.use_ssl = @settings.uri.scheme == "https"
       http.keep_alive_timeout = IDLE
-      http.max_retries = 0 # whoever calls knows what may be repeated
+      http.max_retries = 0 # the caller knows which requests may be repeated
       http
     end
 
@@ -127,7 +127,7 @@ module Meanwhile
     def discard(http)
       http.finish if http&.started?
     rescue IOError, SystemCallError, OpenSSL::SSL::SSLError
-      nil # it is closed already
+      nil # it is already closed
     end
 
     def now

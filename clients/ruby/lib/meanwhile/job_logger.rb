@@ -3,8 +3,8 @@
 require "logger"
 
 module Meanwhile
-  # JobLogger is a Logger whose lines become records of the job that logs them. Without a job, and beside that, they go
-  # where a Logger's lines go.
+  # JobLogger is a Logger whose lines become records of the job that logs them. In addition, and outside of jobs, lines go to the
+  # destination of the Logger.
   class JobLogger < ::Logger
     LEVELS = { DEBUG => "debug", INFO => "info", WARN => "warn" }.freeze
     private_constant :LEVELS

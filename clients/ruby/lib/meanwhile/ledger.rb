@@ -1,15 +1,14 @@
 # frozen_string_literal: true
 
 module Meanwhile
-  # Ledger knows which attempts a worker holds: claimed, running, or ended and not yet reported. Every method may be called by
-  # any thread.
+  # Ledger keeps track of the attempts that a worker holds: claimed, running, or ended and not reported yet. It may be used by several threads.
   class Ledger
-    MOST_UNREPORTED = 500 # ends beyond which nothing more is claimed
-    MOST_ENDS = 500       # in a part that is reported at once
-    MOST_BYTES = 4 << 20  # of such a part, unless one end alone has more
-    MOST_MORE = 1000      # records and following jobs of such a part, unless one end alone has more
+    MOST_UNREPORTED = 500 # with this many unreported ends, the worker claims no more jobs
+    MOST_ENDS = 500       # ends that are reported in one request
+    MOST_BYTES = 4 << 20  # of one request, unless one end alone has more
+    MOST_MORE = 1000      # records and following jobs of one request, unless one end alone has more
 
-    # Ending is how an attempt ended: as JSON, with its number of records and following jobs.
+    # Ending is the end of an attempt as JSON, with its number of records and following jobs.
     Ending = Struct.new(:attempt, :json, :more)
 
     attr_reader :slots
@@ -24,7 +23,7 @@ module Meanwhile
       @closed = @quiet = false
     end
 
-    # room waits for free slots and returns their number, or nil when no more is to be claimed.
+    # room waits for free slots and returns their number, or nil when no more jobs are to be claimed.
     def room
       @lock.synchronize do
         @changed.wait(@lock) until @closed || !@quiet && @running < @slots && @ends.size < MOST_UNREPORTED
@@ -32,7 +31,7 @@ module Meanwhile
       end
     end
 
-    # begin counts claimed attempts in.
+    # begin registers claimed attempts.
     def begin(attempts)
       @lock.synchronize do
         attempts.each { |a| @held[a.id] = a }
@@ -40,7 +39,7 @@ module Meanwhile
       end
     end
 
-    # finish takes the end of an attempt. One that has ended already is left as it is.
+    # finish registers the end of an attempt. If it has already ended, nothing changes.
     def finish(ending)
       @lock.synchronize do
         next if ending.attempt.ended
@@ -52,7 +51,7 @@ module Meanwhile
       end
     end
 
-    # ends waits for ended attempts and returns as many as may be reported at once, or nil when there will be none. They are held
+    # ends waits for ended attempts and returns as many ends as may be reported in one request, or nil when there will be none. The attempts are held
     # until they are reported.
     def ends
       @lock.synchronize do
@@ -69,7 +68,7 @@ module Meanwhile
       end
     end
 
-    # reported forgets attempts whose end the server knows.
+    # reported removes attempts whose end the server knows.
     def reported(attempts)
       @lock.synchronize do
         attempts.each { |a| @held.delete(a.id) if @held[a.id].equal?(a) }
@@ -77,7 +76,7 @@ module Meanwhile
       end
     end
 
-    # held returns all attempts, running those that have not ended.
+    # held returns all attempts, running only those that have not ended.
     def held
       @lock.synchronize { @held.values }
     end
@@ -90,7 +89,7 @@ module Meanwhile
       @lock.synchronize { @closed }
     end
 
-    # close has nothing more claimed, quiet= the same until it is set to false.
+    # close stops claiming for good, quiet= until it is set to false.
     def close
       @lock.synchronize do
         @closed = true
@@ -105,7 +104,8 @@ module Meanwhile
       end
     end
 
-    # wait yields the numbers of attempts that run and that are held until the block returns true or the time is over, and returns which.
+    # wait yields the number of running attempts and of all attempts until the block returns true or the time is over, and returns whether the block
+    # did.
     def wait(seconds)
       deadline = now + seconds
       @lock.synchronize do

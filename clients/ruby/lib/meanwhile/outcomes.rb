@@ -1,17 +1,18 @@
 # frozen_string_literal: true
 
 module Meanwhile
-  # Outcome is the superclass of what a job raises to end its attempt other than by success or failure. It is no StandardError,
-  # so that neither `rescue => error` nor `retry_on StandardError` takes it for a failure; transactions are rolled back.
+  # Outcome is the superclass of what a job raises to end its attempt in another way than by success or failure. It is not a
+  # StandardError, so that neither `rescue => error` nor `retry_on StandardError` treats it as a failure; transactions are rolled
+  # back.
   class Outcome < Exception; end
 
-  # Cancel ends the job as canceled: another attempt would not help, and that is fine.
+  # Cancel ends the job as canceled: another attempt would not help, and this is not a failure.
   class Cancel < Outcome; end
 
   # Discard ends the job as discarded: it has failed, and another attempt would not help.
   class Discard < Outcome; end
 
-  # Snooze has the job run again after some seconds. Nothing failed, and no attempt is used.
+  # Snooze makes the job run again after some seconds. This is not a failure, and does not use up an attempt.
   class Snooze < Outcome
     attr_reader :delay
 
@@ -21,7 +22,7 @@ module Meanwhile
     end
   end
 
-  # RetryAfter fails the attempt, and has the next one run after some seconds instead of the backoff.
+  # RetryAfter fails the attempt, and makes the next one start after some seconds instead of the backoff.
   class RetryAfter < Outcome
     attr_reader :delay
 
@@ -31,8 +32,8 @@ module Meanwhile
     end
   end
 
-  # Stopping is raised in the thread of a job that still runs when the grace of its worker is over. The job is released to its
-  # queue, unless it completes all the same.
+  # Stopping is raised in the thread of a job that is still running when the grace period of its worker is over. The job is
+  # released to its queue, unless it completes nevertheless.
   class Stopping < Outcome; end
 
   # TimedOut is raised in the thread of a job whose attempt takes longer than the job's timeout. It counts as a failure.

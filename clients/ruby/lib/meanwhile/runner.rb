@@ -3,40 +3,40 @@
 require "timeout"
 
 module Meanwhile
-  # Runner runs attempts in the calling thread or fiber and says how they ended.
+  # Runner runs attempts in the calling thread or fiber and returns how they ended.
   class Runner
     MOST_MESSAGE = 8 << 10     # bytes
     MOST_BACKTRACE = 16 << 10  # bytes
     MOST_ENTRY = 1 << 10       # bytes of one entry of a backtrace
-    UNKNOWN_DELAY = 30         # seconds after which a kind without a handler is claimed again
+    UNKNOWN_DELAY = 30         # seconds after which a job of a kind without a handler is due again
     RESULTS = [Hash, Array, String, Numeric, TrueClass, FalseClass].freeze
     private_constant :RESULTS
 
-    # fibers is what runs attempts in fibers, nil where they have threads.
+    # fibers is the Fibers that runs the attempts, or nil with threads.
     def initialize(handlers, logger, fibers)
       @handlers = handlers
       @logger = logger
       @fibers = fibers
     end
 
-    # run returns the Ledger::Ending of the attempt. Stopping reaches it only while the handler runs: the caller has it held off.
+    # run returns the Ledger::Ending of the attempt. Stopping can be raised only while the handler runs: the caller has deferred it.
     def run(attempt)
       return released(attempt) if attempt.stopped
 
       encode(attempt, attempt.canceled? ? { "outcome" => "canceled" } : outcome(attempt))
     end
 
-    # released returns the end of an attempt that goes back to its queue.
+    # released returns the end of an attempt that is released to its queue.
     def released(attempt)
       encode(attempt, { "outcome" => "released" })
     end
 
-    # refused returns the end of an attempt whose own end the server does not accept.
+    # refused returns the end of an attempt whose own end was not accepted by the server.
     def refused(attempt, reason)
       encode(attempt, { "outcome" => "failed", "error" => { "message" => Text.utf8(reason, MOST_MESSAGE), "type" => "Meanwhile::Refused", "backtrace" => [] } })
     end
 
-    # died returns the end of an attempt that has ended its thread.
+    # died returns the end of an attempt that terminated its thread.
     def died(attempt)
       encode(attempt, { "outcome" => "failed", "error" => { "message" => "the job ended its thread", "type" => "ThreadError", "backtrace" => [] } })
     end
@@ -57,14 +57,14 @@ module Meanwhile
       Thread.current.thread_variable_set(:meanwhile_job, nil)
     end
 
-    # within runs the handler inside of the reloader of Rails, which brings changed code, and gives connections of the database
-    # back, and inside of the timeout.
+    # within runs the handler inside the reloader of Rails, which reloads changed code and returns database connections to the
+    # pool, and inside the timeout.
     def within(attempt)
       call = -> { bounded(attempt) { handle(attempt) } }
       defined?(::Rails.application.reloader) ? ::Rails.application.reloader.wrap(&call) : call.call
     end
 
-    # A Timeout would end whatever fiber runs in the thread by then.
+    # Timeout works by thread: it would end whichever fiber is running in the thread by then.
     def bounded(attempt, &call)
       return call.call if attempt.timeout.nil? || @fibers
 
@@ -120,11 +120,11 @@ module Meanwhile
         lines << line
       end
       { "message" => Text.utf8(error.message, MOST_MESSAGE), "type" => error.class.to_s, "backtrace" => lines }
-    rescue StandardError => e # an error whose message raises another
+    rescue StandardError => e # an error whose message method raises another
       { "message" => "the error has no message: #{e.class}", "type" => error.class.to_s, "backtrace" => [] }
     end
 
-    # encode happens here, in the thread of the job, so that one that returns what is no JSON fails alone.
+    # encode runs in the thread of the job, so that a job whose result is not JSON fails alone.
     def encode(attempt, ending)
       records = attempt.take_records
       more = records.empty? ? attempt.key : attempt.key.merge("records" => records)

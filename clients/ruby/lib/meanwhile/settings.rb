@@ -3,18 +3,18 @@
 require "uri"
 
 module Meanwhile
-  # Settings say where the server is, and who asks. They are read once and never change.
+  # Settings are the URL and the token for the server. They are read once and never change.
   class Settings
     DEFAULT_URL = "http://127.0.0.1:7070"
 
     SERVERS = /\A[^:,]+:(admin|viewer|worker):\h{64}(,|\z)/.freeze
     private_constant :SERVERS
 
-    # The address of the server as a URI, without the token, and the seconds that a call may take.
+    # The URL of the server as a URI, without the token, and the timeout of a call in seconds.
     attr_reader :uri, :timeout
 
-    # The URL is that of the server, not of its API: http://host:7070, or https://host/prefix. The token is that of the URL's user part, or is
-    # given beside it. Raises ConfigError.
+    # The URL is that of the server, not of its API: http://host:7070, or https://host/prefix. The token is the user part of the URL, or a separate
+    # argument. Raises ConfigError.
     def initialize(url: nil, token: nil, timeout: 5)
       url ||= ENV["MEANWHILE_URL"]
       url = DEFAULT_URL if url.nil? || url.empty?
@@ -27,7 +27,7 @@ module Meanwhile
       raise ConfigError, "timeout #{timeout.inspect}: give a positive number of seconds"
     end
 
-    # The header that carries the token; none without one.
+    # The header with the token, or nil without a token.
     def authorization
       @token && "Bearer #{@token}"
     end
@@ -37,14 +37,14 @@ module Meanwhile
       @uri.to_s
     end
 
-    # It leaves the token out.
+    # It does not show the token.
     def inspect
       "#<#{self.class} #{self}#{" with a token" if @token}>"
     end
 
     private
 
-    # parse keeps the text of the URL out of its messages, since there may be a token in it.
+    # parse does not show the URL in its messages, since it may contain a token.
     def parse(url)
       uri = URI.parse(url.chomp("/"))
       return uri if uri.is_a?(URI::HTTP) && uri.host && !uri.host.empty? && !uri.query && !uri.fragment
@@ -60,7 +60,7 @@ module Meanwhile
         raise ConfigError, "MEANWHILE_URL has a password: give the token alone before the @, as in http://TOKEN@host:7070"
       end
 
-      # The server's own setting has the same name, and may be in the same environment.
+      # The server has a setting with the same name, which may be in the same environment.
       servers = token&.match?(SERVERS)
       inside = uri.user && URI.decode_www_form_component(uri.user.gsub("+", "%2B"))
       if inside && token && !servers && inside != token

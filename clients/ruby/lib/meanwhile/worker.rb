@@ -6,31 +6,32 @@ require "meanwhile/runner"
 require "socket"
 
 module Meanwhile
-  # Worker claims jobs and runs them in threads, or in fibers of one thread. It holds them by a lease, which it extends each second, and reports their ends in batches.
+  # Worker claims jobs and runs them in threads, or in fibers of one thread. It holds jobs by a lease, which it extends each second, and reports their
+  # ends in batches.
   #
   #   claim ── free slots ──> threads ── ends ──> ledger ──> report
-  #     └──────────────── the ledger says what is free ────────┘
+  #     └──────────────── the ledger counts free slots ────────┘
   class Worker
     MOST_CLAIMED = 500
-    MOST_HELD = 1000         # jobs of one extension, each of which may have a session of its own
-    MOST_RECORDS = 900       # of one extension; the last job may add a hundred. The others' come with the next
+    MOST_HELD = 1000         # jobs of one extension request, each of which may have its own session
+    MOST_RECORDS = 900       # of one extension request; the last job may add a hundred. The rest follows in the next
     LEASE = 30               # seconds that jobs are held after the last extension
-    WAIT = 20                # seconds that a claim waits for jobs
-    BEAT = 1                 # seconds between extensions, and between tries while the server is away
-    CLOSING = 5              # seconds for jobs to end that are stopped, and again for their ends to be reported
+    WAIT = 20                # seconds for which a claim waits for jobs
+    BEAT = 1                 # seconds between extensions, and between tries while the server is unavailable
+    CLOSING = 5              # seconds for stopped jobs to end, and again for reporting their ends
     MOST_CONCURRENCY = 1000
-    WATCH = 0.1              # seconds between looks for fibers whose timeout is over
+    WATCH = 0.1              # seconds between checks for fibers whose timeout has passed
 
-    # Recalled is raised in the thread that waits for a claim, when nothing more is to be claimed. The server then releases what it has
-    # claimed meanwhile.
+    # Recalled is raised in the thread that waits for a claim when no more jobs are to be claimed. The server then releases the jobs that it has
+    # claimed for it in the meantime.
     Recalled = Class.new(Exception)
     private_constant :Recalled
 
-    # The name by which the server lists this worker.
+    # The name of this worker in the server's list.
     attr_reader :name
 
-    # queues are in order of preference; kinds nil is all. grace is in seconds. With fibers, such as Fibers.async, each job has a fiber instead
-    # of a thread; see Fibers for what else may be given. Raises ArgumentError.
+    # queues are in order of preference; kinds nil means all kinds. grace is in seconds. With fibers, such as Fibers.async, each job has a fiber
+    # instead of a thread; see Fibers for other values. Raises ArgumentError.
     def initialize(client: Meanwhile.client, concurrency: 10, queues: ["default"], kinds: nil, grace: 25, logger: Meanwhile.logger, fibers: nil)
       unless concurrency.is_a?(Integer) && concurrency.between?(1, MOST_CONCURRENCY)
         raise ArgumentError, "concurrency #{concurrency.inspect}: give from 1 to #{MOST_CONCURRENCY}"
@@ -40,19 +41,19 @@ module Meanwhile
 
       @client, @queues, @kinds, @grace, @logger = client, queues, kinds, grace, logger
       @host = Text.utf8(Socket.gethostname, 200)
-      # The last part tells it from one before in the same container, where the process has the same number.
+      # The last part distinguishes the worker from a previous one in the same container, whose process had the same ID.
       @name = "#{@host}:#{Process.pid}:#{SecureRandom.hex(3)}"
       @ledger = Ledger.new(concurrency)
       @fibers = fibers && Fibers.new(fibers)
       @runner = Runner.new(Meanwhile.handlers, logger, @fibers)
       @todo = @fibers || Queue.new
-      @orders = Queue.new # its push neither waits nor locks, so that signal handlers may call it
+      @orders = Queue.new # push neither waits nor locks, so signal handlers may call it
       @lock = Mutex.new
       @own_quiet = @ordered_quiet = @away = @stuck = false
     end
 
-    # run works until stop is called or an operator orders it, and returns whether the end of each job was reported. Raises Refused, for
-    # example Unauthorized, when the server does not accept the worker at the start. While it does not answer, it is tried again.
+    # run works until stop is called or an operator stops the worker, and returns whether the end of each job was reported. Raises Refused, for
+    # example Unauthorized, if the server does not accept the worker at the start. If the server does not answer, it tries again.
     def run
       @beating = thread { beat_loop }
       @reporting = thread { report_loop }
@@ -62,31 +63,31 @@ module Meanwhile
       [@beating, @claiming, @reporting, *@slots].compact.each(&:kill)
     end
 
-    # stop ends run: nothing more is claimed, running jobs get the grace, and those that still run are released. Called once more, the grace is
-    # over. Signal handlers may call it, as well as quiet and report.
+    # stop makes run return: nothing more is claimed, running jobs have the grace period to end, and those that are still running then are released. A
+    # second call ends the grace period. Signal handlers may call stop, quiet and report.
     def stop
       @orders << :stop
     end
 
-    # quiet has the worker claim nothing more. What runs goes on.
+    # quiet makes the worker claim no more jobs. Running jobs continue.
     def quiet
       @orders << :quiet
     end
 
-    # report logs what runs, and at which lines.
+    # report logs the running jobs, with their stacks.
     def report
       @orders << :report
     end
 
-    # stuck? is whether a job did not end although it was stopped: its thread may keep the process from exiting.
+    # stuck? returns whether a job did not end although it was stopped: its thread may keep the process from exiting.
     def stuck?
       @stuck
     end
 
     private
 
-    # Threads begin with Stopping and Recalled held off: the places where they may come name them. A mistake in one ends the worker: it
-    # would go on without its leases, say.
+    # Threads start with Stopping and Recalled deferred; they can be raised only where the code allows it. An unexpected error in a thread ends the
+    # worker, which could otherwise continue without its leases, for example.
     def thread
       Thread.handle_interrupt(Stopping => :never, Recalled => :never) do
         Thread.new do
@@ -108,7 +109,7 @@ module Meanwhile
       end
     end
 
-    # quiet_by sets who wants quiet, and leaves what is not given as it is.
+    # quiet_by sets who has asked for quiet; a value that is nil stays unchanged.
     def quiet_by(own: nil, ordered: nil)
       @lock.synchronize do
         before = @own_quiet || @ordered_quiet
@@ -144,7 +145,7 @@ module Meanwhile
         begin
           answered { accept(claim(room)) } || sleep(BEAT)
         rescue Recalled
-          next # there is no room until jobs are to be claimed again
+          next # room waits until jobs may be claimed again
         end
       end
     end
@@ -174,7 +175,7 @@ module Meanwhile
       attempt.place = @fibers ? Fiber.current : Thread.current
       ending = @runner.run(attempt)
     ensure
-      # A job may end its thread, by Thread.exit for example. Another takes its place.
+      # A job may end its thread, by Thread.exit for example. A new thread replaces it.
       @ledger.finish(ending || @runner.died(attempt))
       @slots << slot unless @fibers || ending || @ledger.closed?
     end
@@ -183,7 +184,7 @@ module Meanwhile
       thread do
         @fibers.run { |attempt| execute(attempt) }
       ensure
-        unless @ledger.closed? # a job has ended the thread for all
+        unless @ledger.closed? # a job has ended the thread of all jobs
           @ledger.running.each { |a| @ledger.finish(@runner.died(a)) if a.place }
           @slots << fiber_thread
         end
@@ -210,7 +211,7 @@ module Meanwhile
       @orders << e
     end
 
-    # beat extends the leases, sends progress and records, and follows what the server says.
+    # beat extends the leases, sends progress and records, and obeys commands in the answers.
     def beat
       held = @ledger.held
       (held.empty? ? [[]] : held.each_slice(MOST_HELD)).each { |part| extend_leases(part) }
@@ -271,8 +272,8 @@ module Meanwhile
       end
     end
 
-    # report_ends sends ends until the server has answered. When it does not accept them, each is sent alone, and then as a failure that says
-    # so.
+    # report_ends sends ends until the server has answered. If the server does not accept them, each is sent separately, and if it is not accepted
+    # either, a failure with the reason is sent instead.
     def report_ends(ends, refused: false)
       tries = 0
       sleep BEAT until answered(must: true) { finish(ends, tries += 1) }
@@ -289,17 +290,17 @@ module Meanwhile
 
     def finish(ends, tries)
       lost = @client.work(:finish, %({"ends":[#{ends.map(&:json).join(",")}]}), wanted: "lost").fetch("lost")
-      return if tries > 1 # lost may be what was written before an answer got lost
+      return if tries > 1 # ends that were stored before an answer got lost are reported as lost
 
       ends.map(&:attempt).each do |a|
         @logger.warn("#{a.kind} #{a.id}: its end does not count: another worker has it, or it was deleted") if lost.include?(a.id)
       end
     rescue Unauthorized => e
-      raise Unavailable, e.message # an operator who changes tokens loses no end
+      raise Unavailable, e.message # no end is lost when an operator changes tokens
     end
 
-    # answered yields, and returns whether the server answered. Why it does not is logged once. A refusal is raised where it must, and
-    # elsewhere tried again.
+    # answered yields, and returns whether the server answered. The reason why it does not is logged once. With must, a Refused is raised; otherwise
+    # it counts as no answer.
     def answered(must: false)
       yield
       changed(nil)
@@ -336,7 +337,7 @@ module Meanwhile
       reported
     end
 
-    # wait_grace returns when nothing runs, or the grace is over or cut short by one more stop.
+    # wait_grace returns when no job is running, or when the grace period is over or ended by a second stop.
     def wait_grace
       deadline = now + @grace
       until @ledger.wait(0.1) { |running, _| running.zero? }

@@ -1,4 +1,4 @@
-// Package certificate reads the certificate of a server, again when it changes, and those of a client.
+// Package certificate reads the certificate of a server, and reads it again when it changes. It also reads the certificates of a client.
 package certificate
 
 import (
@@ -12,8 +12,8 @@ import (
 
 const certificateCheckInterval = 10 * time.Second
 
-// A Certificate is one in two files, which is read again when they change. While they cannot be read, or do not belong together,
-// the one before stays.
+// A Certificate is a certificate and its key in two files, which are read again when they change. While they cannot be read, or
+// do not belong together, the previous ones stay in use.
 type Certificate struct {
 	cert, key string
 	logger    *slog.Logger
@@ -24,13 +24,13 @@ type Certificate struct {
 	checked time.Time
 }
 
-// A stamp tells whether a file has changed.
+// A stamp identifies a version of a file.
 type stamp struct {
 	changed time.Time
 	size    int64
 }
 
-// New reads a certificate and its key, in PEM.
+// New reads a certificate and its key in PEM format.
 func New(cert, key string, logger *slog.Logger) (*Certificate, error) {
 	c := &Certificate{cert: cert, key: key, logger: logger}
 	if err := c.read(); err != nil {
@@ -64,7 +64,7 @@ func (c *Certificate) stamp() (stamps [2]stamp, err error) {
 	return stamps, nil
 }
 
-// Get is for tls.Config.
+// Get is the GetCertificate function of a tls.Config.
 func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.pair, nil
 }
 
-// Reread reads the files at once.
+// Reread reads the files immediately.
 func (c *Certificate) Reread() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

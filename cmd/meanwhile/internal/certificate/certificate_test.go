@@ -73,7 +73,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		time.Sleep(certificateCheckInterval)
 		is("with a key that is none", "second one")
 		if !strings.Contains(log.String(), "cannot be read again") || strings.Contains(log.String(), "no key") {
-			t.Errorf("the log says %s", &log)
+			t.Errorf("the log is %s", &log)
 		}
 		writeCertificate(t, folder, "third of all")
 		c.Reread()

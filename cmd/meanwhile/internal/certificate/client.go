@@ -9,8 +9,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// Client is the TLS configuration of a client by the names of files, in PEM; nil if all of them are empty. Without ca the client trusts
-// the authorities of the system. Errors name the flags, which flag returns for their usual names.
+// Client returns the TLS configuration of a client whose certificates are in PEM files; nil if all names are empty. Without ca the client trusts the
+// system's certificate authorities. Errors have the names of flags: flag maps the usual names to those of the command.
 func Client(ca, cert, key string, flag func(name string) string) (*tls.Config, error) {
 	if ca == "" && cert == "" && key == "" {
 		return nil, nil

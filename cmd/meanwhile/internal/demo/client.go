@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	requestTime   = 30 * time.Second // beyond the latency
+	requestTime   = 30 * time.Second // in addition to the latency
 	longestAnswer = 1 << 20
 )
 
-// A client asks the search engine, over HTTP as it would any other.
+// A client sends requests to the search engine, over HTTP as for any other search engine.
 type client struct {
 	address string
 	base    string
 	http    *http.Client
 }
 
-// newClient makes a client that keeps a connection for each of a thousand requests at once: with the default, all but two
-// would be opened anew for each request.
+// newClient returns a client that keeps a connection for each of a thousand concurrent requests. With the default, all but two
+// would be opened again for each request.
 func newClient(address string, latency time.Duration) *client {
 	transport := &http.Transport{MaxIdleConns: mostTasks, MaxIdleConnsPerHost: mostTasks}
 	return &client{address, "http://" + address + enginePath, &http.Client{Transport: transport, Timeout: latency + requestTime}}
@@ -34,9 +34,9 @@ func newClient(address string, latency time.Duration) *client {
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// create makes an index, in place of one that is there already.
+// create creates an index, replacing an existing one.
 func (c *client) create(ctx context.Context, index string) error {
-	_ = c.do(ctx, http.MethodDelete, index, nil, nil) // there may be none
+	_ = c.do(ctx, http.MethodDelete, index, nil, nil) // there may be no such index
 	text := map[string]string{"type": "text"}
 	mappings := map[string]any{"mappings": map[string]any{"properties": map[string]any{"package": text, "symbol": text, "text": text}}}
 	return c.do(ctx, http.MethodPut, index, mappings, nil)
@@ -53,7 +53,7 @@ func (c *client) count(ctx context.Context, index string) (int, error) {
 	return answer.Count, err
 }
 
-// found is the answer to a search.
+// found is the response to a search.
 type found struct {
 	Hits struct {
 		Total struct{ Value int }
@@ -74,7 +74,7 @@ func (c *client) search(ctx context.Context, index, words string, size int) (fou
 	return answer, err
 }
 
-// do sends a request and reads the answer.
+// do sends a request and reads the response.
 func (c *client) do(ctx context.Context, method, path string, body, answer any) error {
 	var text []byte
 	if body != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// A Command is what "meanwhile demo" was asked for, as kong fills it.
+// A Command has the flags of "meanwhile demo", filled in by kong.
 type Command struct {
 	Listen    string        `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"Serve the dashboard at this loopback address; port 0 picks a free one (default ${default})."`
 	Documents sizes         `default:"1000" placeholder:"N,…" help:"Index this many documents, up to 1,000; several sizes are separated by commas, as in 10,100,1000 (default ${default})."`
@@ -47,13 +47,13 @@ Exit codes: 0 done, or interrupted after the comparison; 1 failed; 2 usage error
 
 const longestLatency = 10 * time.Second
 
-// Run runs the demo. When the exit code is not 0 it exits.
+// Run runs the demo. If the exit code is not 0, it exits the process.
 func (c *Command) Run(streams probe.Streams) error {
 	if err := c.check(); err != nil {
 		return &probe.UsageError{Err: err}
 	}
 	if c.Worker {
-		// Ctrl-C at a terminal reaches this process, too: the demo decides when it ends.
+		// Ctrl-C in a terminal interrupts this process, too: the demo decides when it ends.
 		signal.Ignore(os.Interrupt)
 		return runWorker(context.Background(), streams.In, streams.Out)
 	}
@@ -64,7 +64,7 @@ func (c *Command) Run(streams probe.Streams) error {
 // sizes are numbers of documents.
 type sizes []int
 
-// UnmarshalText reads numbers that are separated by commas.
+// UnmarshalText parses numbers that are separated by commas.
 func (s *sizes) UnmarshalText(text []byte) error {
 	*s = nil
 	for _, word := range strings.Split(string(text), ",") {
@@ -77,7 +77,7 @@ func (s *sizes) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// check finds what kong cannot know to be wrong.
+// check reports invalid flags that kong cannot detect.
 func (c *Command) check() error {
 	if c.Latency < 0 || c.Latency > longestLatency {
 		return fmt.Errorf("--latency: %v: give a time from 0s to %v", c.Latency, longestLatency)

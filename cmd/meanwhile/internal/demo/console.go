@@ -17,13 +17,13 @@ import (
 const (
 	barWidth  = 40
 	nameWidth = 13
-	plainEach = 5 * time.Second // a line about the progress, where there is no terminal to draw on
+	plainEach = 5 * time.Second // interval of progress lines when stderr is not a terminal
 )
 
-// A console is where the demo tells what it does: lines to standard output, the progress to standard error.
+// A console is the output of the demo: lines to standard output, the progress to standard error.
 type console struct {
 	out, err io.Writer
-	blocks   bool // more than ASCII can be shown
+	blocks   bool // characters beyond ASCII can be shown
 }
 
 func newConsole(streams probe.Streams) console {
@@ -35,7 +35,7 @@ func (c console) line(format string, args ...any) { c.print(fmt.Sprintf(format, 
 // print prints lines.
 func (c console) print(text string) { _, _ = io.WriteString(c.out, c.fit(text)) }
 
-// fit replaces what a terminal without Unicode does not show.
+// fit replaces characters that a terminal without Unicode cannot show.
 func (c console) fit(text string) string {
 	if c.blocks {
 		return text
@@ -43,7 +43,7 @@ func (c console) fit(text string) string {
 	return strings.NewReplacer("µ", "u", "–", "-", "×", "x", "…", "...").Replace(text)
 }
 
-// watch shows how far something is until hide is called: as a bar on a terminal, as a line now and then elsewhere.
+// watch shows progress until hide is called: as a bar on a terminal, and otherwise as a line at intervals.
 func (c console) watch(ctx context.Context, name string, of int, done func() int) (hide func()) {
 	if f, ok := c.err.(*os.File); ok && terminal.Is(f) && terminal.MovesCursor() {
 		return terminal.NewView(f, func(width int) []string { return []string{c.bar(width, name, done(), of)} }).Close
@@ -55,7 +55,7 @@ func (c console) watch(ctx context.Context, name string, of int, done func() int
 	return func() { lines.Cancel(meanwhile.Stop) }
 }
 
-// bar is a line narrower than width.
+// bar returns a line with a progress bar that is narrower than width.
 func (c console) bar(width int, name string, done, of int) string {
 	name = fmt.Sprintf("%-*s ", nameWidth, name)
 	text := fmt.Sprintf("  %3.0f%%  %s/%s", 100*float64(done)/float64(of), probe.Number(done), probe.Number(of))

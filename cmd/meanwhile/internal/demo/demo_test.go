@@ -29,7 +29,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
-// TestMain is the process of a worker when the demo starts it as one.
+// TestMain runs as a worker process when the demo starts it as one.
 func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], []string{"demo", "--worker"}) {
 		if err := runWorker(context.Background(), os.Stdin, os.Stdout); err != nil {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newDemo makes a demo with n documents, and returns what it prints. before is called with each request to the engine.
+// newDemo returns a demo with n documents, and its output. before is called with each request to the engine.
 func newDemo(t *testing.T, n int, latency time.Duration, before func(*http.Request)) (*demo, *bytes.Buffer) {
 	t.Helper()
 	all, err := corpus.Documents()
@@ -62,7 +62,7 @@ func newDemo(t *testing.T, n int, latency time.Duration, before func(*http.Reque
 		http.StripPrefix("/engine", search).ServeHTTP(w, r)
 	})}
 	server := httptest.NewUnstartedServer(counted)
-	// Ends requests with the test: a server does not notice that a client has gone before it has read the body.
+	// Requests end with the test: a server does not notice that a client has disconnected before it has read the body.
 	server.Config.BaseContext = func(net.Listener) context.Context { return t.Context() }
 	server.Start()
 	printed := new(bytes.Buffer)
@@ -105,7 +105,7 @@ func (d *demo) versions(t *testing.T, index string) map[string]int {
 	return versions
 }
 
-// TestShow indexes few documents in all three ways: each way has all of them in the end, each exactly once.
+// TestShow indexes a few documents in all three ways: each way indexes each document exactly once.
 func TestShow(t *testing.T) {
 	t.Parallel()
 	d, printed := newDemo(t, 30, time.Millisecond, nil)
@@ -133,12 +133,12 @@ func TestShow(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "~") {
-		t.Errorf("all was measured, but something is marked as extrapolated:\n%s", text)
+		t.Errorf("all values were measured, but some are marked as extrapolated:\n%s", text)
 	}
 	checkWidth(t, text)
 }
 
-// TestPart indexes a part in the slow ways: it is what was asked for, the table says so, and no job is left behind.
+// TestPart indexes only a part in the slow ways: the part has the requested size, the table says so, and no job is left.
 func TestPart(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -161,12 +161,12 @@ func TestPart(t *testing.T) {
 		}
 	}
 	if !strings.Contains(printed.String(), "\n~ extrapolated to 200 documents, from 40 (one by one) and 120 (3 workers).\n") {
-		t.Errorf("the table does not say what is extrapolated:\n%s", printed)
+		t.Errorf("the table does not mark extrapolated values:\n%s", printed)
 	}
 	checkWidth(t, printed.String())
 }
 
-// TestSizes compares three sizes, the smallest first, and measures the process of the worker alone.
+// TestSizes compares three sizes, the smallest first, and measures only the worker process.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	d, printed := newDemo(t, 1, time.Millisecond, nil)
@@ -182,17 +182,17 @@ func TestSizes(t *testing.T) {
 	for _, size := range []string{"\n3 doc comments of", "\n10 doc comments of", "\n30 doc comments of", "\nfinds "} {
 		before, after, ok := strings.Cut(text, size)
 		if !ok {
-			t.Fatalf("%q is not where it belongs, after\n%s", size, before)
+			t.Fatalf("%q is not at its place, after\n%s", size, before)
 		}
 		text = after
 	}
 	if runtime.GOOS == "linux" && !regexp.MustCompile(`(?m)^1,000 tasks +30 .* \d+-\d+ MB +\d`).MatchString(printed.String()) {
-		t.Errorf("the memory of the worker is not shown:\n%s", printed)
+		t.Errorf("the memory of the worker is not in the table:\n%s", printed)
 	}
 	checkWidth(t, printed.String())
 }
 
-// TestWorkerFails fails the demo when the process of a worker cannot do its work, and says why.
+// TestWorkerFails: the demo fails when a worker process cannot do its work, and reports why.
 func TestWorkerFails(t *testing.T) {
 	d, _ := newDemo(t, 1, 0, nil)
 	d.file = filepath.Join(t.TempDir(), "none", "jobs.db")
@@ -202,7 +202,7 @@ func TestWorkerFails(t *testing.T) {
 	}
 }
 
-// TestWorkerEndsWithTheDemo closes the input of a worker, as the end of the demo does.
+// TestWorkerEndsWithTheDemo closes the input of a worker, as happens when the demo ends.
 func TestWorkerEndsWithTheDemo(t *testing.T) {
 	d, _ := newDemo(t, 5, time.Hour, nil)
 	var in bytes.Buffer
@@ -218,13 +218,13 @@ func TestWorkerEndsWithTheDemo(t *testing.T) {
 func checkWidth(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		if len(line) > 80 { // with its end
-			t.Errorf("%d columns: %s", len(line)-1, line)
+		if len(line) > 80 { // including the line end
+			t.Errorf("a line has %d columns: %s", len(line)-1, line)
 		}
 	}
 }
 
-// TestMissing fails the demo when a document is not there in the end.
+// TestMissing: the demo fails if a document is missing in the end.
 func TestMissing(t *testing.T) {
 	d, _ := newDemo(t, 5, 0, nil)
 	if err := d.client.create(t.Context(), "go"); err != nil {
@@ -262,7 +262,7 @@ func (c *canceler) Write(p []byte) (int, error) {
 
 var interruptedLine = regexp.MustCompile(`\nInterrupted\. \S*meanwhile-demo-\d+ is removed\.\n$`)
 
-// TestInterrupted stops the command in the middle and after its table. Its folder is removed, and so are those of nobody else.
+// TestInterrupted stops the command in the middle, and after its table. Its folder is removed, and no other folder.
 func TestInterrupted(t *testing.T) {
 	for _, test := range []struct {
 		text    string
@@ -276,7 +276,7 @@ func TestInterrupted(t *testing.T) {
 		temporary := t.TempDir()
 		t.Setenv("TMPDIR", temporary)
 		t.Setenv("TMP", temporary)
-		left := filepath.Join(temporary, "meanwhile-demo-1", "jobs.db") // of a run that was killed
+		left := filepath.Join(temporary, "meanwhile-demo-1", "jobs.db") // left by a run that was killed
 		if err := os.MkdirAll(left, 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("%s: got %v, want %v\n%s", test.text, err, test.want, &out.printed)
 		}
 		if !interruptedLine.Match(out.printed.Bytes()) {
-			t.Errorf("%s: it does not end with what became of its folder:\n%s", test.text, &out.printed)
+			t.Errorf("%s: the output does not end with a report about the folder:\n%s", test.text, &out.printed)
 		}
 		if names := folders(t, temporary); len(names) != 1 || names[0] != "meanwhile-demo-1" {
 			t.Errorf("%s: got folders %q", test.text, names)
@@ -368,7 +368,7 @@ func TestReadSizes(t *testing.T) {
 	}
 }
 
-// TestServe asks what the command serves, under its own name and under another.
+// TestServe sends requests to the demo's server, with its own host name and with another one.
 func TestServe(t *testing.T) {
 	d, _ := newDemo(t, 1, 0, nil)
 	d.engine = &gauge{next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) })}
@@ -416,15 +416,15 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := net.Dial("tcp", listener.Addr().String()); err == nil {
-		t.Error("it serves after the end of its scope")
+		t.Error("the server answers after the end of its scope")
 	}
 }
 
-// However much a worker process prints to standard error, the beginning of it is kept, and all is taken.
+// TestLimitedBuffer: however much a worker process prints to standard error, all of it is read, and only the start is kept.
 func TestLimitedBuffer(t *testing.T) {
 	var notes limitedBuffer
 	n, err := io.Copy(&notes, strings.NewReader("first"+strings.Repeat("x", 1<<20)))
 	if got := notes.Bytes(); err != nil || n != 1<<20+5 || len(got) != maxNotes || !bytes.HasPrefix(got, []byte("first")) {
-		t.Errorf("took %d bytes, %v, and kept %d", n, err, len(got))
+		t.Errorf("wrote %d bytes, %v, and kept %d", n, err, len(got))
 	}
 }

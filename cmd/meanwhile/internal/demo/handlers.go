@@ -21,11 +21,11 @@ const tellEach = 10 * time.Second
 type handlers struct {
 	documents []corpus.Document
 	client    *client
-	logger    *slog.Logger  // keeps what it is told with the job
-	pace      time.Duration // for a rebuilding
+	logger    *slog.Logger  // its records are stored with the job
+	pace      time.Duration // duration of a rebuild
 }
 
-// refresh indexes some documents again, a few at once.
+// refresh indexes some documents again, a few concurrently.
 func (h *handlers) refresh(ctx context.Context, p Part) error {
 	part := h.documents[min(p.From, len(h.documents)):min(p.From+p.Count, len(h.documents))]
 	return meanwhile.Each(ctx, meanwhile.From(slices.Values(part)), func(ctx context.Context, d corpus.Document) error {
@@ -35,8 +35,7 @@ func (h *handlers) refresh(ctx context.Context, p Part) error {
 
 var errOverloaded = errors.New("the translator is overloaded (this is a demo: it fails on purpose)")
 
-// translate stands for a call to a service that is overloaded most of the time. Some jobs succeed in another attempt, some
-// never do.
+// translate stands for a call to a service that is overloaded most of the time. Some jobs succeed in a later attempt, some never do.
 func (h *handlers) translate(ctx context.Context, t Translation) error {
 	if err := meanwhile.Sleep(ctx, 300*time.Millisecond); err != nil {
 		return err
@@ -47,7 +46,7 @@ func (h *handlers) translate(ctx context.Context, t Translation) error {
 	return nil
 }
 
-// rebuild makes an index anew, a few packages at once and slowly, so that it leaves the search engine time for others.
+// rebuild creates an index again, slowly and a few packages at a time, so that the search engine has time for other requests.
 func (h *handlers) rebuild(ctx context.Context, r Rebuilding) error {
 	if err := h.client.create(ctx, r.Index); err != nil {
 		return err
@@ -77,14 +76,14 @@ func (h *handlers) rebuild(ctx context.Context, r Rebuilding) error {
 	return nil
 }
 
-// inPackage does something with the documents of one package, a few at once. The scope is there for its name.
+// inPackage calls do with the documents of one package, a few concurrently. The scope names the package in the task tree.
 func inPackage(ctx context.Context, part []corpus.Document, do func(context.Context, corpus.Document) error) error {
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		return meanwhile.Each(ctx, meanwhile.From(slices.Values(part)), do, meanwhile.Limit(3), meanwhile.Name("documents"))
 	}, meanwhile.Name(part[0].Package))
 }
 
-// reportProgress logs how far the index is.
+// reportProgress logs the number of documents in the index.
 func (h *handlers) reportProgress(ctx context.Context, index string) error {
 	n, err := h.client.count(ctx, index)
 	if err != nil {

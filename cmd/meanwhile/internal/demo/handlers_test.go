@@ -44,7 +44,7 @@ func TestRefreshAndRebuild(t *testing.T) {
 	}
 }
 
-// TestHandlersFail returns what the search engine says.
+// TestHandlersFail: handlers return the errors of the search engine.
 func TestHandlersFail(t *testing.T) {
 	d, _ := newDemo(t, 5, 0, nil)
 	h := &handlers{d.documents, d.client, quiet, time.Millisecond}
@@ -58,7 +58,7 @@ func TestHandlersFail(t *testing.T) {
 	}
 }
 
-// TestTranslate fails at times, and succeeds at others.
+// TestTranslate: some calls fail, and others succeed.
 func TestTranslate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &handlers{}
@@ -84,7 +84,7 @@ func TestTranslate(t *testing.T) {
 	})
 }
 
-// TestTicks makes jobs for each tick of a day: all of their documents are there, and each has its turn.
+// TestTicks creates the jobs for each tick of a day: all of their documents exist, and each document is refreshed.
 func TestTicks(t *testing.T) {
 	d := &demo{documents: make([]corpus.Document, 50)}
 	seen := map[int]bool{}
@@ -127,11 +127,11 @@ func TestChunks(t *testing.T) {
 		break
 	}
 	for range chunks(nil) {
-		t.Error("got a part of nothing")
+		t.Error("got a refresh job without documents")
 	}
 }
 
-// TestGoOn works until it is told to stop: then a rebuilding is under way, and it is released.
+// TestGoOn runs the demo's jobs until it is stopped during a rebuild, which is then released.
 func TestGoOn(t *testing.T) {
 	writing := make(chan struct{}, 100)
 	d, _ := newDemo(t, 20, 0, func(r *http.Request) {
@@ -144,7 +144,7 @@ func TestGoOn(t *testing.T) {
 	err := meanwhile.Run(ctx, func(ctx context.Context) error {
 		worked := meanwhile.Go(ctx, d.goOn)
 		<-writing
-		for begun := time.Now(); time.Since(begun) < 20*time.Second; { // the worker notes its crons meanwhile
+		for begun := time.Now(); time.Since(begun) < 20*time.Second; { // in the meantime the worker registers its crons
 			if crons, err := d.store.Crons(ctx); err != nil || len(crons) == 3 {
 				break
 			}

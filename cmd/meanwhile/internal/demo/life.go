@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// What goes on after the table, for the dashboard to have something to show.
+// Activities after the table, so that the dashboard has something to show.
 const (
 	refreshEach   = 5 * time.Second
 	refreshed     = 20 // documents
@@ -18,34 +18,34 @@ const (
 	rebuiltIndex  = "go-rebuilt"
 )
 
-// A Part is the args of a job: some of the documents.
+// A Part is the args of a refresh job: a range of documents.
 type Part struct {
 	From  int `json:"from"`
 	Count int `json:"count"`
 }
 
-// A Translation is the args of a job.
+// A Translation is the args of a translation job.
 type Translation struct {
 	Document string `json:"document"`
 	Language string `json:"language"`
 }
 
-// A Rebuilding is the args of a job.
+// A Rebuilding is the args of a rebuild job.
 type Rebuilding struct {
 	Index string `json:"index"`
 }
 
-// The kinds of the jobs.
+// The kinds of jobs.
 var (
 	Refresh   = job.Define[Part]("documents.refresh", job.Queue("search"))
 	Translate = job.Define[Translation]("document.translate", job.Queue("translations"), job.MaxAttempts(3), job.Backoff(soon))
 	Rebuild   = job.Define[Rebuilding]("index.rebuild", job.Queue("search"), job.UniqueArgs(), job.MaxAttempts(3))
 )
 
-// soon lets an attempt that failed be repeated while somebody is still looking.
+// soon is a backoff that is short enough for a user who is watching.
 func soon(attempt int, _ error) time.Duration { return time.Duration(attempt) * 10 * time.Second }
 
-// goOn works until ctx is canceled.
+// goOn runs the activities until ctx is canceled.
 func (d *demo) goOn(ctx context.Context) error {
 	if _, err := Rebuild.Enqueue(ctx, d.store, Rebuilding{rebuiltIndex}); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (d *demo) goOn(ctx context.Context) error {
 	}, Refresh.Handle(h.refresh), Translate.Handle(h.translate), Rebuild.Handle(h.rebuild)).Run(ctx)
 }
 
-// refreshAt makes the job for the documents whose turn it is.
+// refreshAt returns the job for the documents to refresh at a tick.
 func (d *demo) refreshAt(tick time.Time) (*job.Job, error) {
 	turn := int(tick.Unix() / int64(refreshEach.Seconds()))
 	return Refresh.New(Part{From: turn * refreshed % len(d.documents), Count: refreshed})

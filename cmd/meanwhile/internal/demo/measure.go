@@ -10,19 +10,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// figures are what was measured of one way, and what that makes for all documents.
+// figures are the measurements of one variant, extrapolated to all documents.
 type figures struct {
 	variant
-	of             int // documents in all
+	of             int // number of all documents
 	enqueue, total time.Duration
-	cpu            time.Duration // of the worker's process, which has neither the search engine nor the dashboard
+	cpu            time.Duration // of the worker process, which runs neither the search engine nor the dashboard
 	memory         memory        // of that process
 }
 
-// rate is how many documents are indexed in a second.
+// rate returns the number of documents indexed per second.
 func (f figures) rate() float64 { return float64(f.of) / f.total.Seconds() }
 
-// index indexes documents in one way, and measures it. It returns an error unless each of them is there in the end.
+// index indexes documents with one variant, and measures it. It returns an error unless each document is in the index afterwards.
 func (d *demo) index(ctx context.Context, w variant) (figures, error) {
 	if err := d.client.create(ctx, w.index); err != nil {
 		return figures{}, err
@@ -57,15 +57,14 @@ func (d *demo) index(ctx context.Context, w variant) (figures, error) {
 
 func scale(d time.Duration, factor float64) time.Duration { return time.Duration(float64(d) * factor) }
 
-// watchWork works, and shows how far it is.
+// watchWork runs the work, and shows its progress.
 func (d *demo) watchWork(ctx context.Context, w variant) (outcome, error) {
 	var done atomic.Int64
 	defer d.console.watch(ctx, w.name, w.part, func() int { return min(int(done.Load()), w.part) })()
 	return d.workApart(ctx, w, func(n int) { done.Store(int64(n)) })
 }
 
-// check counts the documents in the index, and removes the jobs that were not wanted. Some of these may have been done
-// before the worker stopped.
+// check counts the documents in the index, and removes the jobs that exceed the part. Some of these may have run before the worker stopped.
 func (d *demo) check(ctx context.Context, w variant) error {
 	most := w.part
 	if w.part < len(d.documents) && w.jobs {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// residentMemory returns the resident memory of this process, now and the most it had. The kernel's other number for the most
-// (getrusage) includes that of the process that started this one.
+// residentMemory returns the resident memory of this process, now and at its maximum. The kernel's other value for the maximum
+// (getrusage) includes that of the parent process.
 func residentMemory() (m memory) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

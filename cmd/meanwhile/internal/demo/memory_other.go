@@ -2,5 +2,5 @@
 
 package demo
 
-// residentMemory is read on Linux only.
+// residentMemory is implemented only on Linux.
 func residentMemory() memory { return memory{} }

@@ -19,13 +19,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-const exitSignaled = 128 // plus the signal's number
+const exitSignaled = 128 // plus the signal number
 
 // A demo is one run of the command.
 type demo struct {
 	address   string            // of the dashboard
 	file      string            // of the jobs
-	documents []corpus.Document // of the size that is compared
+	documents []corpus.Document // documents of the current size
 	latency   time.Duration
 	console   console
 	store     job.Store
@@ -33,7 +33,7 @@ type demo struct {
 	client    *client
 }
 
-// run runs the demo in a folder of its own, which it removes at the end, whatever happens.
+// run runs the demo in its own folder, which it removes at the end in any case.
 func (c *Command) run(ctx context.Context, streams probe.Streams) (err error) {
 	all, err := corpus.Documents()
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Command) run(ctx context.Context, streams probe.Streams) (err error) {
 	}
 	defer d.client.close()
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
-		// A terminal that is closed and a reader that has gone end the demo as ctrl-C does, or its folder would stay.
+		// A closed terminal and a closed output end the demo as Ctrl-C does, or its folder would not be removed.
 		work, stop := context.WithCancelCause(ctx)
 		defer stop(nil)
 		process.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
@@ -86,11 +86,11 @@ func (c *Command) run(ctx context.Context, streams probe.Streams) (err error) {
 		if err := d.goOn(work); work.Err() == nil {
 			return err
 		}
-		return nil // it was told to stop, and nobody waits for what it was doing
+		return nil // it was interrupted after the table, which is not a failure
 	}, meanwhile.Name("demo"))
 }
 
-// spread takes n documents at even distances.
+// spread selects n documents at even distances.
 func spread(all []corpus.Document, n int) []corpus.Document {
 	some := make([]corpus.Document, n)
 	for i := range some {
@@ -99,7 +99,7 @@ func spread(all []corpus.Document, n int) []corpus.Document {
 	return some
 }
 
-// show compares the ways for each number of documents, the smallest first, and searches what was indexed last.
+// show compares the variants for each number of documents, the smallest first, and searches the last index.
 func (d *demo) show(ctx context.Context, all []corpus.Document, sizes []int) error {
 	d.console.line("Dashboard: %s", d.address)
 	sizes = slices.Compact(slices.Sorted(slices.Values(sizes)))
@@ -112,7 +112,7 @@ func (d *demo) show(ctx context.Context, all []corpus.Document, sizes []int) err
 	return d.search(ctx)
 }
 
-// compare indexes the documents in three ways, and shows what each took.
+// compare indexes the documents with each of the three variants, and shows their measurements.
 func (d *demo) compare(ctx context.Context) error {
 	d.console.line("%s of the Go standard library are indexed.\nThe search engine, at %s, takes %v for each request.\n", probe.Count(len(d.documents), "doc comment"), enginePath, d.latency)
 	var all []figures

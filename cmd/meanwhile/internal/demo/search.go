@@ -12,10 +12,10 @@ import (
 const (
 	searchedText = "cancel request timeout"
 	hitsShown    = 3
-	hitWidth     = 71 // of the text of a hit; the dots at its ends may take two columns more each
+	hitWidth     = 71 // of the text of a hit; the dots at each end may need two more columns
 )
 
-// search looks for something in what the tasks have indexed, and prints what is found.
+// search searches the index of the tasks, and prints the hits.
 func (d *demo) search(ctx context.Context) error {
 	variants := d.variants()
 	last := variants[len(variants)-1]
@@ -32,7 +32,7 @@ func (d *demo) search(ctx context.Context) error {
 	return nil
 }
 
-// showHit shows what was found, and below it the words around those that were looked for, in one line.
+// showHit returns a hit, and below it the text around the matching words, in one line.
 func showHit(id, text string) string {
 	text = strings.NewReplacer("<em>", "*", "</em>", "*").Replace(text)
 	shown := []rune(probe.Printable(strings.Join(strings.Fields(text), " ")))

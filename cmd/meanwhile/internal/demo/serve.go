@@ -17,7 +17,7 @@ const (
 	enginePath = "/engine/"
 	headerTime = 10 * time.Second
 	idleTime   = 2 * time.Minute
-	closeTime  = time.Second // for requests that are under way
+	closeTime  = time.Second // for requests in progress
 )
 
 // serve serves the dashboard and the search engine in the background until ctx's scope ends.
@@ -43,7 +43,7 @@ func (d *demo) serve(ctx context.Context, listener net.Listener) {
 		case <-served.Done():
 		}
 		stop()
-		d.client.close() // the server would wait for connections that nothing came by yet
+		d.client.close() // the server would wait for connections without a request
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
 		if server.Shutdown(last) != nil {
@@ -53,7 +53,7 @@ func (d *demo) serve(ctx context.Context, listener net.Listener) {
 	}, meanwhile.InBackground(), meanwhile.Name("http"))
 }
 
-// onlyLocal refuses what a page of another site, whose name was made to lead here, asks for.
+// onlyLocal refuses requests of pages of other sites whose name was made to resolve to this address.
 func onlyLocal(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !(*loopback.Hosts)(nil).Has(r.Host) {
@@ -64,7 +64,7 @@ func onlyLocal(next http.Handler) http.Handler {
 	})
 }
 
-// A gauge knows how many requests ran at once.
+// A gauge measures the maximum number of concurrent requests.
 type gauge struct {
 	next http.Handler
 
@@ -86,7 +86,7 @@ func (g *gauge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// reset returns the most requests that ran at once since it was called last.
+// reset returns the maximum number of concurrent requests since the previous call.
 func (g *gauge) reset() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 
 const tableRow = "%-*s %6s %8s %8s %7s %11s %8s %7s\n"
 
-// table shows the figures, at most 80 columns wide; the first way is what the others are compared with.
+// table formats the measurements, at most 80 columns wide, compared with those of the first variant.
 func table(all []figures) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, tableRow, nameWidth, "", "docs", "enqueue", "total", "docs/s", "memory", "CPU", "faster")
-	var parts []string // of those who did not index all
+	var parts []string // notes for variants that did not index all documents
 	for _, f := range all {
 		mark := ""
 		if f.part < f.of {
@@ -30,7 +30,7 @@ func table(all []figures) string {
 	return b.String()
 }
 
-// known shows a time behind a mark; zero is none.
+// known formats a time after a mark, or returns "" for zero.
 func known(d time.Duration, mark string) string {
 	if d == 0 {
 		return "–"
@@ -38,7 +38,7 @@ func known(d time.Duration, mark string) string {
 	return mark + seconds(d)
 }
 
-// megabytes shows the mean and the most.
+// megabytes formats the mean and the maximum.
 func megabytes(m memory) string {
 	if m.Most == 0 {
 		return "–"
@@ -46,7 +46,7 @@ func megabytes(m memory) string {
 	return fmt.Sprintf("%s–%s MB", probe.Number(int(m.Mean/1e6)), probe.Number(int(m.Most/1e6)))
 }
 
-// seconds shows a time with two digits or more.
+// seconds formats a time with at least two digits.
 func seconds(d time.Duration) string {
 	s := d.Seconds()
 	switch {
@@ -58,7 +58,7 @@ func seconds(d time.Duration) string {
 	return probe.Number(int(s+0.5)) + " s"
 }
 
-// significant shows a number with two digits or more.
+// significant formats a number with at least two digits.
 func significant(x float64) string {
 	if x < 9.95 {
 		return fmt.Sprintf("%.1f", x)

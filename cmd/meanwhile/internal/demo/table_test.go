@@ -25,7 +25,7 @@ the search engine and the dashboard.
 	if got := table(all); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	// A system that does not tell what is used, and where all was indexed.
+	// A system on which CPU time and memory are unknown, with all documents indexed.
 	last := all[2]
 	last.cpu, last.memory = 0, memory{}
 	want = `                docs  enqueue    total  docs/s      memory      CPU  faster

@@ -4,5 +4,5 @@ package demo
 
 import "time"
 
-// cpuTime is unknown on systems that are no Unix.
+// cpuTime is unknown on systems other than Unix.
 func cpuTime() time.Duration { return 0 }

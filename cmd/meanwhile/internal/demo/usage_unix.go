@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime returns the processor time that this process has used, of the program and of the kernel for it.
+// cpuTime returns the CPU time that this process has used, in user and kernel mode.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -11,34 +11,34 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// The slow ways index a part of the documents only: what takes longer than a demo should is not done to the end.
+// The slow variants index only a part of the documents, so that the demo does not take too long.
 const (
 	mostTasks  = 1000
 	fewWorkers = 3
-	partTime   = 2 * time.Second // of waiting
+	partTime   = 2 * time.Second // waiting time of a part
 	leastPart  = 5
 	mostPart   = 40
 )
 
-// A Document is the args of a job: what to index, and where.
+// A Document is the args of an index job: what to index, and where.
 type Document struct {
 	Index string `json:"index"`
 	corpus.Document
 }
 
-// Index is the kind of the jobs that index a document.
+// Index is the kind of jobs that index a document.
 var Index = job.Define[Document]("document.index", job.MaxAttempts(5), job.Timeout(time.Minute))
 
 // A variant is a way to index the documents.
 type variant struct {
 	name   string
-	index  string // to index them into; the jobs are in a queue of this name
-	part   int    // how many of them are
+	index  string // index of the documents; their jobs are in a queue of this name
+	part   int    // number of documents to index
 	atOnce int
-	jobs   bool // they are jobs; otherwise each is indexed when the one before it is
+	jobs   bool // index with jobs; otherwise one after the other in a loop
 }
 
-// variants returns the ways, the slowest first.
+// variants returns the variants, the slowest first.
 func (d *demo) variants() []variant {
 	part := mostPart
 	if d.latency > 0 {
@@ -52,7 +52,7 @@ func (d *demo) variants() []variant {
 	}
 }
 
-// enqueue makes a job for each document. All of them are on disk when it returns.
+// enqueue enqueues a job for each document. All of them are on disk when it returns.
 func (d *demo) enqueue(ctx context.Context, w variant) error {
 	_, err := Index.EnqueueAll(ctx, d.store, func(yield func(Document, error) bool) {
 		for _, document := range d.documents {
@@ -64,5 +64,5 @@ func (d *demo) enqueue(ctx context.Context, w variant) error {
 	return err
 }
 
-// quiet is for workers: what they would log is on the dashboard.
+// quiet is the logger of workers, which discards their messages: the dashboard shows the same.
 var quiet = slog.New(slog.DiscardHandler)

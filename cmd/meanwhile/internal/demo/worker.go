@@ -22,42 +22,42 @@ import (
 const (
 	sampleEach = 10 * time.Millisecond
 	reportEach = 50 * time.Millisecond
-	maxNotes   = 64 << 10 // of what a worker process prints to standard error
+	maxNotes   = 64 << 10 // bytes kept of a worker process's standard error
 )
 
-// A workload is what a worker process does. It comes as JSON on the standard input of the process, which ends when that does.
+// A workload is the work of a worker process. It is sent as JSON to the standard input of the process, which ends when its input is closed.
 type workload struct {
-	Store   string // the file of the jobs
-	Engine  string // the address of the search engine
+	Store   string // file of the jobs
+	Engine  string // address of the search engine
 	Latency time.Duration
-	Of      int // documents in all
+	Of      int // number of all documents
 	Index   string
 	Part    int
 	AtOnce  int
 	Jobs    bool
 }
 
-// A report is what a worker process prints, a line of JSON each.
+// A report is a line of JSON that a worker process prints.
 type report struct {
 	Done    int
-	Outcome *outcome `json:",omitempty"` // of the last report
+	Outcome *outcome `json:",omitempty"` // only in the last report
 }
 
-// An outcome is what the work has taken, measured by the process that did it; zero is unknown.
+// An outcome has the measurements of the work, made by the process that did it; zero is unknown.
 type outcome struct {
 	Took   time.Duration // from the start of the worker until the last document was indexed
-	CPU    time.Duration // of the process meanwhile
+	CPU    time.Duration // of the process during the work
 	Memory memory
 }
 
-// A memory is that of a process, in bytes; zero is unknown.
+// A memory is the memory use of a process, in bytes; zero is unknown.
 type memory struct {
-	Mean int64 // of samples during the work
+	Mean int64 // mean of the samples during the work
 	Most int64
 }
 
-// workApart does the work of one way in a process of its own, so that neither the search engine nor the dashboard is in what is
-// measured. It calls done with how many documents are indexed.
+// workApart runs the work of a variant in a separate process, so that neither the search engine nor the dashboard is included in
+// the measurements. It calls done with the number of indexed documents.
 func (d *demo) workApart(ctx context.Context, w variant, done func(n int)) (outcome, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *demo) workApart(ctx context.Context, w variant, done func(n int)) (outc
 	run := exec.CommandContext(ctx, program, "demo", "--worker")
 	notes := &limitedBuffer{}
 	run.Stderr = notes
-	in, err := run.StdinPipe() // held open while the worker runs: it ends with this process
+	in, err := run.StdinPipe() // open while the worker runs, so that the worker ends with this process
 	if err != nil {
 		return outcome{}, err
 	}
@@ -88,7 +88,7 @@ func (d *demo) workApart(ctx context.Context, w variant, done func(n int)) (outc
 	return *result, nil
 }
 
-// follow gives a worker process its work, and reads its reports until it closes its output.
+// follow sends a worker process its workload, and reads its reports until it closes its output.
 func (d *demo) follow(in io.Writer, out io.Reader, w variant, done func(n int)) (*outcome, error) {
 	err := json.NewEncoder(in).Encode(workload{
 		Store: d.file, Engine: d.client.address, Latency: d.latency, Of: len(d.documents),
@@ -110,7 +110,7 @@ func (d *demo) follow(in io.Writer, out io.Reader, w variant, done func(n int)) 
 	}
 }
 
-// A limitedBuffer keeps the first bytes that are written to it.
+// A limitedBuffer keeps the first maxNotes bytes that are written to it.
 type limitedBuffer struct{ kept []byte }
 
 // Write keeps what fits.
@@ -119,7 +119,7 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes returns what is kept.
+// Bytes returns the kept bytes.
 func (b *limitedBuffer) Bytes() []byte { return b.kept }
 
 // runWorker is the worker process.
@@ -132,7 +132,7 @@ func runWorker(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := newClient(load.Engine, load.Latency)
 	defer c.close()
 	var documents []corpus.Document
-	if !load.Jobs { // those of jobs are in the store
+	if !load.Jobs { // with jobs the documents are in the store
 		all, err := corpus.Documents()
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ func runWorker(ctx context.Context, in io.Reader, out io.Writer) error {
 	}, meanwhile.Name("worker"))
 }
 
-// run does the work, samples the memory, and reports how far it is.
+// run runs the work, samples the memory, and reports progress.
 func (l *workload) run(ctx context.Context, c *client, documents []corpus.Document, out *json.Encoder) error {
 	var done atomic.Int64
 	var sum, samples atomic.Int64
@@ -182,7 +182,7 @@ func (l *workload) run(ctx context.Context, c *client, documents []corpus.Docume
 	return out.Encode(report{Done: int(done.Load()), Outcome: &result})
 }
 
-// work indexes the part of the documents, and calls done after each.
+// work indexes the part of the documents, and calls done after each document.
 func (l *workload) work(ctx context.Context, c *client, documents []corpus.Document, done func()) error {
 	if l.Jobs {
 		store, err := sqlite.Open(ctx, l.Store)
@@ -201,7 +201,7 @@ func (l *workload) work(ctx context.Context, c *client, documents []corpus.Docum
 	return nil
 }
 
-// runJobs has a worker run the jobs until the part is done.
+// runJobs runs a worker for the jobs until the part is done.
 func (l *workload) runJobs(ctx context.Context, store job.Store, c *client, done func()) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -221,7 +221,7 @@ func (l *workload) runJobs(ctx context.Context, store job.Store, c *client, done
 	return worker.Run(ctx)
 }
 
-// handle is the handler of the jobs. It is plain sequential code, although a thousand of it run concurrently.
+// handle is the job handler. It is plain sequential code, although a thousand calls run concurrently.
 func (c *client) handle(ctx context.Context, document Document) error {
 	return c.put(ctx, document.Index, document.Document)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// A busyServer works on 50 requests at once and refuses the others. It counts a request until its answer is on its way, so that the
-// next one may come before that.
+// A busyServer answers up to 50 concurrent requests and refuses others. It counts a request until its response is sent, so that the
+// next request may come before that.
 type busyServer struct{ running atomic.Int64 }
 
 func (s *busyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {

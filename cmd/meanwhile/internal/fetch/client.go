@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// newClient makes the client of a command that runs up to most transfers at once.
+// newClient returns the HTTP client of a command that runs up to most transfers concurrently.
 func newClient(c *Command, most int) *http.Client {
 	dialer := &net.Dialer{Timeout: time.Duration(c.ConnectTimeout), KeepAlive: 30 * time.Second}
 	transport := &http.Transport{
@@ -28,8 +28,8 @@ func newClient(c *Command, most int) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: redirects(c)}
 }
 
-// redirects says which redirects are followed. It does what curl does: at another host, port or scheme no
-// Authorization or Cookie is sent, and nowhere a Referer.
+// redirects decides which redirects are followed, in the same way as curl: to another host, port or scheme no Authorization or
+// Cookie is sent, and a Referer never.
 func redirects(c *Command) func(*http.Request, []*http.Request) error {
 	return func(next *http.Request, before []*http.Request) error {
 		if !c.Location {

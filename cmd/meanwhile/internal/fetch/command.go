@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Command is what "meanwhile fetch" was asked for, as kong fills it.
+// A Command has the flags and arguments of "meanwhile fetch", filled in by kong.
 type Command struct {
 	URLs []string `arg:"" optional:"" name:"url" help:"URLs to fetch. example.com/x stands for http://example.com/x."`
 	From path     `placeholder:"FILE" help:"Read URLs from this file, one a line; - is standard input, which is also read when no URL is given. Empty lines and lines that begin with # are skipped."`
@@ -59,28 +59,28 @@ from where on more is not worth it. It fetches each URL as often as there are li
 Exit codes: 0 all done, 1 some failed, 2 usage error or not able to start, 130 interrupted.`
 }
 
-// Streams are what a command reads and writes.
+// Streams are the input and output of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// What Run returns when there is nothing left to say.
+// Errors of Run when there is nothing left to report.
 var (
 	ErrFailed      = errors.New("some failed")
 	ErrInterrupted = errors.New("interrupted")
 )
 
-// A UsageError is a command that makes no sense or cannot begin.
+// A UsageError is the error of a command with invalid arguments, or one that cannot start.
 type UsageError struct{ Err error }
 
-// Error says what is wrong.
+// Error returns the text of Err.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns Err.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// check finds flags that kong cannot know to be wrong.
+// check reports invalid flags that kong cannot detect.
 func (c *Command) check() error {
 	switch {
 	case c.Min < 1 || c.Max < c.Min:
@@ -99,7 +99,7 @@ func (c *Command) check() error {
 	return c.checkCompare()
 }
 
-// retryTime is the time for all attempts of a URL.
+// retryTime returns the time limit for all attempts of a URL.
 func (c *Command) retryTime() time.Duration {
 	if c.RetryMaxTime > 0 {
 		return time.Duration(c.RetryMaxTime)

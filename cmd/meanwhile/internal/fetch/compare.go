@@ -25,26 +25,26 @@ import (
 const (
 	mostLimits = 20
 	mostRounds = 100
-	mostRead   = 64 << 20 // bytes of standard input that are read again and again
-	alike      = 1.1      // times that differ by less are taken to be the same
+	mostRead   = 64 << 20 // bytes of standard input, which is kept for all runs
+	alike      = 1.1      // times whose ratio is smaller count as the same
 	fewRounds  = 3
 )
 
-// A comparison fetches the same URLs with several limits, in turn, round after round.
+// A comparison fetches the same URLs with several limits, in several rounds.
 type comparison struct {
 	command   *Command
 	streams   Streams
-	transport http.RoundTripper // nil is that of the command
-	input     []byte            // standard input, where it is read
+	transport http.RoundTripper // nil: the transport of the command
+	input     []byte            // standard input, if it is used
 	variants  []*variant
-	rounds    int // complete ones
-	notURLs   int // lines of the input
+	rounds    int // complete rounds
+	notURLs   int // lines of the input that are not URLs
 }
 
-// A variant is a limit with what came of it.
+// A variant is a limit and its results.
 type variant struct {
 	limit  limit
-	last   int             // what the limit was in the end
+	last   int             // the limit at the end
 	took   []time.Duration // of each round
 	done   int
 	failed int
@@ -58,7 +58,7 @@ func (l limit) String() string {
 	return strconv.Itoa(l.n)
 }
 
-// checkCompare finds what makes no sense for a comparison.
+// checkCompare reports flags that are invalid for a comparison.
 func (c *Command) checkCompare() error {
 	switch {
 	case len(c.Compare) == 0:
@@ -78,7 +78,7 @@ func (c *Command) checkCompare() error {
 	return nil
 }
 
-// newComparison makes the comparison: whatever can be wrong with the command is found here.
+// newComparison returns the comparison. It reports all errors of the command line.
 func newComparison(c *Command, streams Streams) (*comparison, error) {
 	all := &comparison{command: c, streams: streams}
 	r, err := c.open(streams)
@@ -101,7 +101,7 @@ func newComparison(c *Command, streams Streams) (*comparison, error) {
 	return all, nil
 }
 
-// compare fetches all, and prints the table of what is complete.
+// compare runs the comparison, and prints the table of complete rounds.
 func (c *Command) compare(streams Streams) error {
 	all, err := newComparison(c, streams)
 	if err != nil {
@@ -117,12 +117,12 @@ func (c *Command) compare(streams Streams) error {
 	return errors.Join(err, all.print())
 }
 
-// failed reports whether a request failed.
+// failed reports whether any request failed.
 func (c *comparison) failed() bool {
 	return slices.ContainsFunc(c.variants, func(v *variant) bool { return v.failed > 0 })
 }
 
-// run runs the rounds. Each begins with another limit, so that none is always the one that finds caches cold.
+// run runs the rounds. Each round starts with another limit, so that not always the same limit finds cold caches.
 func (c *comparison) run(ctx context.Context) error {
 	for round := range c.command.Rounds {
 		ended := make([]*run, len(c.variants))
@@ -141,7 +141,7 @@ func (c *comparison) run(ctx context.Context) error {
 				_, _ = fmt.Fprintf(c.streams.Err, "round %d of %d, %v at once: %s\n", round+1, c.command.Rounds, c.variants[i].limit, terminalTime(took[i]))
 			}
 		}
-		for i, v := range c.variants { // of a round that was cut short nothing counts
+		for i, v := range c.variants { // an interrupted round does not count
 			f := ended[i].stats.figures()
 			v.took = append(v.took, took[i])
 			v.done, v.failed, v.last, c.notURLs = v.done+f.done, v.failed+f.failed, ended[i].limiter.Current(), f.notURLs
@@ -152,7 +152,7 @@ func (c *comparison) run(ctx context.Context) error {
 	return nil
 }
 
-// terminalTime is shortTime as the terminal shows it.
+// terminalTime formats a time as shortTime does, with characters that the terminal can show.
 func terminalTime(d time.Duration) string {
 	if text := shortTime(d); terminal.DrawsBlocks() {
 		return text
@@ -160,7 +160,7 @@ func terminalTime(d time.Duration) string {
 	return ascii(shortTime(d))
 }
 
-// runOne fetches everything once, with connections of its own.
+// runOne fetches everything once, with its own connections.
 func (c *comparison) runOne(ctx context.Context, l limit) (*run, error) {
 	command := *c.command
 	command.Compare, command.Limit, command.Silent, command.NoProgress, command.JSON = nil, l, true, true, false
@@ -194,7 +194,7 @@ func (c *comparison) runOne(ctx context.Context, l limit) (*run, error) {
 	return r, nil
 }
 
-// median is the time of a round.
+// median returns the median time of a round.
 func (v *variant) median() time.Duration {
 	took := slices.Clone(v.took)
 	slices.Sort(took)
@@ -202,7 +202,7 @@ func (v *variant) median() time.Duration {
 	return (took[(n-1)/2] + took[n/2]) / 2
 }
 
-// gain is how many times as fast as another it is, in the median of the rounds, and at least and at most.
+// gain returns how many times as fast as first the variant is: the median, the minimum and the maximum of the rounds.
 func (v *variant) gain(first *variant) (median, low, high float64) {
 	gains := make([]float64, len(v.took))
 	for i := range v.took {
@@ -230,7 +230,7 @@ func (v *variant) name() string {
 	return v.limit.String()
 }
 
-// print writes what is complete.
+// print prints the table of complete rounds.
 func (c *comparison) print() error {
 	if c.rounds == 0 {
 		return nil
@@ -268,12 +268,12 @@ func (c *comparison) table() string {
 	return b.String()
 }
 
-// advice says what the table means.
+// advice explains the table.
 func (c *comparison) advice() (lines []string) {
 	if !slices.ContainsFunc(c.variants, func(v *variant) bool { return v.done > 0 }) {
 		return []string{"Every request failed, so there is nothing to compare: meanwhile fetch without --compare says why."}
 	}
-	// What fails may fail quickly: those that fail more than another are no faster.
+	// Failures may be quick, so variants that fail more than others do not count as faster.
 	least := slices.MinFunc(c.variants, func(a, b *variant) int { return cmp.Compare(a.failures(), b.failures()) }).failures()
 	sound := slices.DeleteFunc(slices.Clone(c.variants), func(v *variant) bool { return v.failures() > least+0.01 })
 	best := slices.MinFunc(sound, func(a, b *variant) int { return cmp.Compare(a.median(), b.median()) })
@@ -305,7 +305,7 @@ func (c *comparison) advice() (lines []string) {
 	return lines
 }
 
-// at is how many it runs at once.
+// at returns the number of concurrent requests.
 func (v *variant) at() int {
 	if v.limit.auto {
 		return v.last
@@ -313,14 +313,14 @@ func (v *variant) at() int {
 	return v.limit.n
 }
 
-// A comparedJSON is a variant as --json prints it.
+// A comparedJSON is the JSON of a variant.
 type comparedJSON struct {
 	Limit     string     `json:"limit"`
 	LimitEnd  int        `json:"limit_at_end"`
 	Rounds    int        `json:"rounds"`
 	Seconds   float64    `json:"seconds"`
 	PerSecond float64    `json:"per_second"`
-	Times     [3]float64 `json:"times_as_fast"` // median, least, most
+	Times     [3]float64 `json:"times_as_fast"` // median, minimum, maximum
 	P50       float64    `json:"p50_ms"`
 	P99       float64    `json:"p99_ms"`
 	Done      int        `json:"done"`

@@ -19,7 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// newTestComparison makes the comparison of a command line on a web without a network.
+// newTestComparison returns the comparison of a command line, with web instead of the network.
 func newTestComparison(t *testing.T, in string, out, notes io.Writer, web roundTripper, args ...string) *comparison {
 	t.Helper()
 	var c Command
@@ -46,7 +46,7 @@ func urls(n int) string {
 	return b.String()
 }
 
-// busyWeb answers in 100 ms as long as it has no more than eight requests, and takes longer for each when it has more.
+// busyWeb answers in 100 ms for up to eight concurrent requests, and takes longer if there are more.
 func busyWeb(at *atomic.Int32) roundTripper {
 	return func(r *http.Request) (*http.Response, error) {
 		now := at.Add(1)
@@ -74,7 +74,7 @@ func TestCompare(t *testing.T) {
 				t.Errorf("row %d is %q, want %q", i, got, want)
 			}
 			if len(rows[i]) > 80 {
-				t.Errorf("row %d is %d wide", i, len(rows[i]))
+				t.Errorf("row %d has %d columns", i, len(rows[i]))
 			}
 		}
 		for _, want := range []string{"\n8 at once is enough: none of these is more than 10 % faster.\n", "More gets slower: 32 at once takes ", "With 32 at once ", "1 line of the input without a URL left out."} {
@@ -110,7 +110,7 @@ func TestCompareJSON(t *testing.T) {
 	})
 }
 
-// An interrupt leaves the rounds that are complete, and nothing of the one that is not.
+// TestCompareInterrupted: an interrupt leaves the complete rounds, and nothing of the incomplete one.
 func TestCompareInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at atomic.Int32
@@ -119,7 +119,7 @@ func TestCompareInterrupted(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // a round takes 0.9 s
 		defer cancel()
 		if err := c.run(ctx); err == nil {
-			t.Error("it was not interrupted")
+			t.Error("the comparison was not interrupted")
 		}
 		if err := c.print(); err != nil {
 			t.Error(err)
@@ -130,7 +130,7 @@ func TestCompareInterrupted(t *testing.T) {
 	})
 }
 
-// An interrupt in the first round leaves no table, and a line that says why.
+// TestCompareInterruptedInTheFirstRound: after an interrupt in the first round there is no table, but a line that says why.
 func TestCompareInterruptedInTheFirstRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at atomic.Int32
@@ -139,7 +139,7 @@ func TestCompareInterruptedInTheFirstRound(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 850*time.Millisecond) // a round takes 0.9 s
 		defer cancel()
 		if err := c.run(ctx); err == nil {
-			t.Error("it was not interrupted")
+			t.Error("the comparison was not interrupted")
 		}
 		if err := c.print(); err != nil {
 			t.Error(err)
@@ -150,14 +150,14 @@ func TestCompareInterruptedInTheFirstRound(t *testing.T) {
 	})
 }
 
-// An interrupt may come as the last transfer ends.
+// TestCompareInterruptedAtTheEnd: an interrupt may come when the last transfer ends.
 func TestCompareInterruptedAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range testenv.Rounds(60, 300) {
 			var at atomic.Int32
 			c := newTestComparison(t, urls(1), io.Discard, io.Discard, busyWeb(&at), "--compare=1,8")
 			ctx, cancel := context.WithCancel(t.Context())
-			interrupted := time.AfterFunc(100*time.Millisecond, cancel) // as long as a transfer takes
+			interrupted := time.AfterFunc(100*time.Millisecond, cancel) // the duration of a transfer
 			if _, err := c.runOne(ctx, limit{n: 1}); err != nil && !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
@@ -191,7 +191,7 @@ func TestCompareRefuses(t *testing.T) {
 	}
 }
 
-// A limit with which requests fail at once is not the fastest, and where all fail nothing is.
+// TestCompareFailures: a limit with which requests fail immediately is not the fastest, and if all fail, none is.
 func TestCompareFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at atomic.Int32

@@ -8,14 +8,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
-// A console is where lines go: results to standard output, notes to standard error. While there is a view, lines for
-// its terminal go through it.
+// A console is the output of the command: results to standard output, notes to standard error. While there is a view, lines for
+// its terminal are written through it.
 type console struct {
 	results, notes io.Writer
 	view           atomic.Pointer[terminal.View]
 }
 
-// result prints a line of the results.
+// result prints a result line.
 func (c *console) result(line []byte) error {
 	w := c.results
 	if v := c.view.Load(); v != nil && terminal.Is(w) {
@@ -27,7 +27,7 @@ func (c *console) result(line []byte) error {
 	return nil
 }
 
-// note prints a line of what else there is to say.
+// note prints a line that is not a result.
 func (c *console) note(line string) {
 	line = printable(line) + "\n"
 	if v := c.view.Load(); v != nil {

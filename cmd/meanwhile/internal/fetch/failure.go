@@ -19,23 +19,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// The failures of an attempt. What is none of these is of the network, and worth another attempt.
+// The failures of an attempt. Any other error is a network error, for which another attempt makes sense.
 type (
-	// A statusError is an answer that tells of a failure.
+	// A statusError is a response with a status that means failure.
 	statusError struct {
 		status int
-		after  time.Duration // until another attempt makes sense; negative is not said
+		after  time.Duration // time after which another attempt makes sense; negative if unknown
 	}
-	// A timeoutError is an attempt that took too long.
+	// A timeoutError is the error of an attempt that took too long.
 	timeoutError struct {
 		phase phase
 		after time.Duration
 		bytes int64
 	}
 	tooLongError struct{ most int64 }
-	// A connectionError is a connection that broke, or was never made.
+	// A connectionError is the error of a connection that broke, or could not be established.
 	connectionError struct{ class, text string }
-	// A finalError will come again with each attempt.
+	// A finalError is an error that would occur again with each attempt.
 	finalError struct {
 		class string
 		err   error
@@ -73,7 +73,7 @@ func (e *finalError) Error() string { return e.err.Error() }
 
 func (e *finalError) Unwrap() error { return e.err }
 
-// errNotDone stands in the results for a transfer that was cut short.
+// errNotDone is the result of a transfer that was interrupted.
 var errNotDone = errors.New("not done: interrupted")
 
 func newStatusError(answer *http.Response) error {
@@ -84,7 +84,7 @@ func newStatusError(answer *http.Response) error {
 	return &statusError{answer.StatusCode, after}
 }
 
-// classify tells Retry and AdaptiveLimit what to make of a failure.
+// classify returns err as Retry and AdaptiveLimit need it to handle a failure.
 func classify(err error) error {
 	if err == nil {
 		return nil
@@ -105,7 +105,7 @@ func classify(err error) error {
 	return err
 }
 
-// worthwhile reports whether another attempt may end otherwise.
+// worthwhile reports whether another attempt may have another result.
 func worthwhile(err error) bool {
 	if status, ok := errors.AsType[*statusError](err); ok {
 		return status.status >= 500 || status.status == http.StatusTooManyRequests || status.status == http.StatusRequestTimeout
@@ -120,7 +120,7 @@ func worthwhile(err error) bool {
 	return !final && !long && !certificate && !invalid
 }
 
-// explain says in the user's words what net/http met.
+// explain describes an error of net/http in the user's terms.
 func explain(ctx context.Context, err error, clock *clock, bytes int64) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &timeoutError{clock.phase(), time.Since(clock.begun), bytes}
@@ -129,7 +129,7 @@ func explain(ctx context.Context, err error, clock *clock, bytes int64) error {
 		if inner.Timeout() {
 			return &timeoutError{clock.phase(), time.Since(clock.begun), bytes}
 		}
-		err = inner.Err // without the URL, which the line shows anyway
+		err = inner.Err // without the URL, which is in the line anyway
 	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):

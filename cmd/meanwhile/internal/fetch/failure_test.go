@@ -33,7 +33,7 @@ func TestWorthwhile(t *testing.T) {
 			t.Errorf("worthwhile(%#v) = %v, want %v", test.err, got, test.want)
 		}
 		if !errors.Is(classify(test.err), test.err) {
-			t.Errorf("mark(%#v) lost it", test.err)
+			t.Errorf("mark(%#v) does not wrap the error", test.err)
 		}
 	}
 }

@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// maxDrained is how much is read of an answer that is not wanted, so that its connection can be used again.
+// maxDrained is how much of an unwanted response is read, so that its connection can be reused.
 const maxDrained = 256 << 10
 
 // A fetcher makes the attempts.
 type fetcher struct {
 	template *template
 	client   *http.Client
-	folder   *folder // nil for none
+	folder   *folder // nil if bodies are not saved
 	maxTime  time.Duration
 	maxBytes int64
 	retries  int
 
 	inFlight inFlight
-	retrying atomic.Int64 // transfers that wait for their next one
+	retrying atomic.Int64 // transfers that wait for their next attempt
 }
 
-// fetch makes one attempt. Its error says whether another makes sense, and when.
+// fetch makes one attempt. Its error says whether another attempt makes sense, and when.
 func (f *fetcher) fetch(ctx context.Context, t *transfer) (*transfer, error) {
-	if t.attempts > 0 { // the first one waited for its turn in line
+	if t.attempts > 0 { // the first one has already waited for its turn
 		if err := t.slot.pace(ctx); err != nil {
 			return t, err
 		}
@@ -44,7 +44,7 @@ func (f *fetcher) fetch(ctx context.Context, t *transfer) (*transfer, error) {
 	return t, classify(t.err)
 }
 
-// wait counts a transfer as one that waits for its next attempt, or as one that does not any more.
+// wait counts a transfer as waiting for its next attempt, or as not waiting any more.
 func (f *fetcher) wait(t *transfer, again bool) {
 	switch {
 	case again && !t.again:
@@ -55,7 +55,7 @@ func (f *fetcher) wait(t *transfer, again bool) {
 	t.again = again
 }
 
-// attempt asks for the URL once, and sets what the transfer knows of the answer.
+// attempt sends the request once, and sets the transfer's fields from the response.
 func (f *fetcher) attempt(ctx context.Context, t *transfer) error {
 	if f.folder != nil {
 		if err := f.folder.free(t.url); err != nil {
@@ -78,7 +78,7 @@ func (f *fetcher) attempt(ctx context.Context, t *transfer) error {
 		return explain(ctx, err, clock, t.bytes)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode < 100 { // net/http takes any three digits
+	if answer.StatusCode < 100 { // net/http accepts any three digits
 		return &finalError{classStatus, fmt.Errorf("%q is no valid HTTP status", answer.Status)}
 	}
 	t.status = answer.StatusCode
@@ -98,7 +98,7 @@ func (f *fetcher) attempt(ctx context.Context, t *transfer) error {
 	return nil
 }
 
-// receive reads the body to where it belongs.
+// receive reads the body to its destination.
 func (f *fetcher) receive(t *transfer, answer *http.Response) (err error) {
 	if answer.ContentLength > f.maxBytes && answer.Request.Method != http.MethodHead {
 		return &tooLongError{f.maxBytes}
@@ -112,7 +112,7 @@ func (f *fetcher) receive(t *transfer, answer *http.Response) (err error) {
 	return err
 }
 
-// A boundedReader fails where more comes than is wanted.
+// A boundedReader returns an error if there is more to read than allowed.
 type boundedReader struct {
 	r          io.Reader
 	left, most int64

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxFileName = 200 // bytes, so that there is room for what is added while it is written
+	maxFileName = 200 // bytes, which leaves space for the suffix of a partial file
 	hashLength  = 16  // hex digits
 )
 
@@ -24,10 +24,10 @@ var (
 // fileName derives a file's name from a URL: host and path, as in example.com_docs_index.html for
 // https://example.com/docs/index.html.
 //
-// The name has letters, digits, ".", "_" and "-" alone, does not begin or end with a dot, is none of Windows' devices and
-// at most 200 bytes. Where it does not say all about the URL (a query, another scheme than https, a port, characters
-// that were replaced, capitals, which some file systems do not tell apart, a name cut short), a hash of the URL stands before
-// the extension, so that two URLs never share a name.
+// The name has only letters, digits, ".", "_" and "-", does not begin or end with a dot, is not a device name of Windows, and has
+// at most 200 bytes. If it does not represent all of the URL (a query, another scheme than https, a port, characters that were
+// replaced, capitals, which some file systems do not distinguish, a shortened name), a hash of the URL is added before the
+// extension, so that two URLs never have the same name.
 func fileName(u *url.URL) string {
 	path := strings.TrimPrefix(u.EscapedPath(), "/")
 	parts := append([]string{u.Host}, strings.Split(path, "/")...)

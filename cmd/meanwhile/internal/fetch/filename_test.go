@@ -55,11 +55,11 @@ func checkFileName(t *testing.T, u *url.URL) {
 	case !regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_-])?$`).MatchString(name):
 		t.Errorf("%q: file name %q", u, name)
 	case !filepath.IsLocal(name) || filepath.Base(name) != name || reservedName.MatchString(name):
-		t.Errorf("%q: file name %q leads elsewhere", u, name)
+		t.Errorf("%q: file name %q leads out of the folder", u, name)
 	}
 }
 
-// FuzzFileName checks the names of two URLs: they are safe, and never the same but for the same URL.
+// FuzzFileName checks the names of two URLs: they are safe, and the same only for the same URL.
 func FuzzFileName(f *testing.F) {
 	f.Add("https://example.com/a_b", "https://example.com/a/b")
 	f.Add("https://example.com/A", "https://example.com/a")
@@ -83,7 +83,7 @@ func FuzzFileName(f *testing.F) {
 	})
 }
 
-// canonical is the same for two URLs that ask for the same: the file name may be, too.
+// canonical returns the same text for two URLs of the same resource, whose file name may be the same.
 func canonical(u *url.URL) string {
 	bare := *u
 	bare.User = nil

@@ -11,13 +11,13 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// limit is a flag such as 64 or auto.
+// limit is the value of a flag such as 64 or auto.
 type limit struct {
 	n    int
 	auto bool
 }
 
-// UnmarshalText reads the flag.
+// UnmarshalText parses the value.
 func (l *limit) UnmarshalText(text []byte) error {
 	if string(text) == "auto" {
 		*l = limit{auto: true}
@@ -31,10 +31,10 @@ func (l *limit) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// path is a flag with the name of a file or folder. One that is given has a name: a script whose variable is empty would save nothing.
+// path is the value of a flag with the name of a file or folder. It must not be empty: a script with an unset variable would save nothing.
 type path string
 
-// UnmarshalText reads the flag.
+// UnmarshalText parses the value.
 func (p *path) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return errors.New("it is empty: give a name, or leave the flag out")
@@ -43,10 +43,10 @@ func (p *path) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// seconds is a flag such as 30, 1.5 or 1m30s.
+// seconds is the value of a flag such as 30, 1.5 or 1m30s.
 type seconds time.Duration
 
-// UnmarshalText reads the flag.
+// UnmarshalText parses the value.
 func (s *seconds) UnmarshalText(text []byte) error {
 	if n, err := strconv.ParseFloat(string(text), 64); err == nil && n >= 0 && n < math.MaxInt64/1e9 {
 		*s = seconds(n * float64(time.Second))
@@ -60,10 +60,10 @@ func (s *seconds) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// size is a flag such as 1000, 64k or 2GiB.
+// size is the value of a flag such as 1000, 64k or 2GiB.
 type size int64
 
-// UnmarshalText reads the flag.
+// UnmarshalText parses the value.
 func (s *size) UnmarshalText(text []byte) error {
 	number := strings.ToLower(string(text))
 	number = strings.TrimSuffix(strings.TrimSuffix(number, "b"), "i")
@@ -81,13 +81,13 @@ func (s *size) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// rate is a flag such as 50/s, 100/m, 1000/h or 50, which is per second.
+// rate is the value of a flag such as 50/s, 100/m, 1000/h or 50, which is per second.
 type rate struct {
 	n   int
 	per time.Duration
 }
 
-// UnmarshalText reads the flag.
+// UnmarshalText parses the value.
 func (r *rate) UnmarshalText(text []byte) error {
 	number, unit, _ := strings.Cut(string(text), "/")
 	per, ok := map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
@@ -99,7 +99,7 @@ func (r *rate) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// pacer returns what keeps to the rate, or nil for none.
+// pacer returns a pacer for the rate, or nil for no limit.
 func (r rate) pacer() *meanwhile.Pacer {
 	if r.n == 0 {
 		return nil

@@ -11,7 +11,7 @@ func TestFlags(t *testing.T) {
 	tests := []struct {
 		flag encoding.TextUnmarshaler
 		text string
-		want string // "" is an error
+		want string // "" means an error
 	}{
 		{new(limit), "64", "64 false"},
 		{new(limit), "auto", "0 true"},

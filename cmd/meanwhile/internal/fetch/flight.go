@@ -9,22 +9,22 @@ import (
 
 const (
 	maxOldest = 3           // requests in flight that the view shows
-	oldAge    = time.Second // younger ones come and go too quickly to be read
+	oldAge    = time.Second // younger attempts change too quickly to be read
 )
 
-// An inFlight has the attempts that run, in the order in which they began.
+// An inFlight has the running attempts in the order of their start.
 type inFlight struct {
 	mu   sync.Mutex
-	list list.List // of *flight
+	list list.List // of *attempt
 }
 
-// A attempt is an attempt that runs.
+// An attempt is a running attempt.
 type attempt struct {
 	url   string
 	clock *clock
 }
 
-// enter notes an attempt. Call leave at its end.
+// enter adds an attempt. Call leave when it ends.
 func (f *inFlight) enter(url string, c *clock) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -42,7 +42,7 @@ func (f *inFlight) count() int {
 	return f.list.Len()
 }
 
-// oldest describes the attempts that have run the longest, if that is long, a line each.
+// oldest describes the attempts that have been running for the longest time, if that is long, one per line.
 func (f *inFlight) oldest(now time.Time) []string {
 	var lines []string
 	f.mu.Lock()

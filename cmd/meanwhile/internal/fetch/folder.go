@@ -10,13 +10,13 @@ import (
 	"os"
 )
 
-// A folder is where bodies are saved. Nothing is written outside it.
+// A folder is the folder for saved bodies. No file is written outside it.
 type folder struct {
 	root      *os.Root
 	overwrite bool
 }
 
-// openFolder opens the folder, makes it if it is missing, and makes sure that it can be written to.
+// openFolder opens the folder, creates it if it is missing, and checks that it is writable.
 func openFolder(name string, overwrite bool) (*folder, error) {
 	if err := os.MkdirAll(name, 0o777); err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
@@ -47,14 +47,14 @@ func (f *folder) close() {
 	}
 }
 
-// temporary makes a file that becomes the one called name.
+// temporary creates a temporary file that will be renamed to name.
 func (f *folder) temporary(name string) (*os.File, string, error) {
 	name = name + "." + rand.Text()[:12] + ".part"
 	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	return file, name, err
 }
 
-// free returns an error when the file for a URL exists and is to stay.
+// free returns an error if the file for a URL exists and must not be overwritten.
 func (f *folder) free(u *url.URL) error {
 	name := fileName(u)
 	if f.overwrite {
@@ -70,7 +70,7 @@ func existsError(name string) error {
 	return &finalError{classFile, fmt.Errorf("file %s exists (replace it with --overwrite)", name)}
 }
 
-// save writes a body to the file for its URL, which is there once it is complete.
+// save writes a body to the file for its URL, which appears only when it is complete.
 func (f *folder) save(u *url.URL, body io.Reader) (name string, n int64, err error) {
 	name = fileName(u)
 	file, part, err := f.temporary(name)
@@ -91,7 +91,7 @@ func (f *folder) save(u *url.URL, body io.Reader) (name string, n int64, err err
 	return name, n, nil
 }
 
-// publish gives a complete file its name. A link, other than a rename, fails where the name is taken.
+// publish gives a complete file its name. Unlike a rename, a link fails if the name exists.
 func (f *folder) publish(part, name string) error {
 	if !f.overwrite {
 		err := f.root.Link(part, name)
@@ -102,7 +102,7 @@ func (f *folder) publish(part, name string) error {
 		case errors.Is(err, fs.ErrExist):
 			return existsError(name)
 		}
-		// A file system without links: look, then rename.
+		// The file system does not support links: check the name, then rename.
 		if _, err := f.root.Lstat(name); err == nil {
 			return existsError(name)
 		}
@@ -113,7 +113,7 @@ func (f *folder) publish(part, name string) error {
 	return nil
 }
 
-// A localWriter tells failures of the disk from those of the network.
+// A localWriter marks write errors, to distinguish them from network errors.
 type localWriter struct{ w io.Writer }
 
 func (l localWriter) Write(p []byte) (int, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// TestFolderSameName saves many bodies to one name at once: one of them is there in the end, whole.
+// TestFolderSameName saves many bodies to one name concurrently: one of them is the result, complete.
 func TestFolderSameName(t *testing.T) {
 	dir := t.TempDir()
 	f, err := openFolder(filepath.Join(dir, "new"), false)
@@ -43,7 +43,7 @@ func TestFolderSameName(t *testing.T) {
 		t.Fatal(err)
 	}
 	if saved.Load() != 1 || len(entries) != 1 || entries[0].Name() != "example.com_a" {
-		t.Errorf("%d saved, folder holds %v", saved.Load(), entries)
+		t.Errorf("%d saved, the folder has %v", saved.Load(), entries)
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, "new", "example.com_a")); err != nil || len(got) != 1000 {
 		t.Errorf("file of %d bytes, %v", len(got), err)
@@ -52,7 +52,7 @@ func TestFolderSameName(t *testing.T) {
 
 func TestFolderUnwritable(t *testing.T) {
 	if os.Getuid() == 0 {
-		t.Skip("root may write everywhere")
+		t.Skip("root can write everywhere")
 	}
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o555); err != nil {
@@ -63,7 +63,7 @@ func TestFolderUnwritable(t *testing.T) {
 	}
 }
 
-// TestFolderLink saves through a symbolic link that leads out of the folder: nothing is written there.
+// TestFolderLink saves through a symbolic link that leads out of the folder: no file is written there.
 func TestFolderLink(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "victim")
 	if err := os.Symlink(outside, filepath.Join(dir, "example.com_a")); err != nil {

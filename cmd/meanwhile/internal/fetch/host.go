@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	lookAhead = 1024   // transfers that wait for a place at their hosts
-	maxIdle   = 10_000 // hosts remembered that nothing is fetched from
+	lookAhead = 1024   // transfers that wait for a slot of their hosts
+	maxIdle   = 10_000 // idle hosts that are remembered
 )
 
-// hosts hold the limits per host. A host is known while something is fetched from it or waits for it, and as long
-// as its rate makes the next transfer wait; of those that only their rate keeps, the oldest goes when there are many.
+// hosts enforces the limits per host. A host is kept while it has running or waiting transfers, and as long as its rate would
+// delay the next transfer. If there are too many that are kept only for their rate, the oldest is dropped.
 type hosts struct {
-	places int  // 0 is no limit
-	rate   rate // zero is none
+	places int  // 0 means no limit
+	rate   rate // zero means no limit
 
 	mu    sync.Mutex
 	hosts map[string]*host
-	idle  list.List // of *host, that left first in front
+	idle  list.List // of *host, in the order in which they became idle
 }
 
 type host struct {
@@ -36,7 +36,7 @@ type host struct {
 	element *list.Element // in idle
 }
 
-// newHosts returns nil when there are no limits.
+// newHosts returns nil if there are no limits.
 func newHosts(places int, r rate) *hosts {
 	if places == 0 && r.n == 0 {
 		return nil
@@ -44,13 +44,13 @@ func newHosts(places int, r rate) *hosts {
 	return &hosts{places: places, rate: r, hosts: make(map[string]*host)}
 }
 
-// stream makes a stream of the transfers that have a place at their host, in the order in which they got it.
+// stream returns a stream of the transfers that have a slot of their host, in the order in which they got it.
 func (h *hosts) stream(ctx context.Context, in meanwhile.Stream[*transfer]) meanwhile.Stream[*transfer] {
 	return meanwhile.Map(ctx, in, h.enter,
 		meanwhile.Name("line"), meanwhile.Limit(lookAhead), meanwhile.Window(lookAhead), meanwhile.Unordered())
 }
 
-// enter waits for a place at the transfer's host. Call leave after nil.
+// enter waits for a slot of the transfer's host. If it returns nil, call leave afterwards.
 func (h *hosts) enter(ctx context.Context, t *transfer) (*transfer, error) {
 	at := h.find(hostOf(t.url))
 	if at.places != nil {
@@ -67,7 +67,7 @@ func (h *hosts) enter(ctx context.Context, t *transfer) (*transfer, error) {
 	return t, nil
 }
 
-// leave gives back the place of a transfer, if it has one.
+// leave releases the slot of a transfer, if it has one.
 func (h *hosts) leave(t *transfer) {
 	at := t.slot
 	if at == nil {
@@ -80,7 +80,7 @@ func (h *hosts) leave(t *transfer) {
 	h.forget(at)
 }
 
-// pace waits for the transfer's turn at the host. A nil host has no rate.
+// pace waits until the rate of the host allows the transfer. A nil host has no rate.
 func (at *host) pace(ctx context.Context) error {
 	if at == nil || at.pacer == nil {
 		return nil
@@ -107,7 +107,7 @@ func (h *hosts) find(name string) *host {
 	return at
 }
 
-// forget ends one use of a host, and drops the hosts that are not needed any more.
+// forget ends one use of a host, and drops hosts that are not needed any more.
 func (h *hosts) forget(at *host) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

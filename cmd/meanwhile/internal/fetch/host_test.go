@@ -23,7 +23,7 @@ func TestHostsPlaces(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if _, err := h.enter(ctx, transferTo("A:80")); err == nil {
-			t.Error("two places at a host with one")
+			t.Error("got two slots of a host with one")
 		}
 		h.leave(first)
 		if len(h.hosts) != 1 {

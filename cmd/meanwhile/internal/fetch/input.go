@@ -12,9 +12,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
-// A inputLine is where in the input a URL stands.
+// An inputLine is the position of a URL in the input.
 type inputLine struct {
-	source string // argument, or the name of a file
+	source string // fromArguments, or the name of a file
 	line   int    // from 1
 }
 
@@ -30,7 +30,7 @@ func (p inputLine) String() string {
 	return fmt.Sprintf("%s:%d", p.source, p.line)
 }
 
-// A lineError is a line of the input that brought no URL.
+// A lineError is the error of an input line that is not a URL.
 type lineError struct {
 	at  inputLine
 	err error
@@ -40,19 +40,19 @@ func (e *lineError) Error() string { return e.at.String() + ": " + e.err.Error()
 
 func (e *lineError) Unwrap() error { return e.err }
 
-// An input is the arguments and a reader of lines after them.
+// An input is the list of arguments and a reader of lines after them.
 type input struct {
 	arguments []string
-	name      string    // of the reader
-	reader    io.Reader // nil for none
+	name      string    // name of the reader
+	reader    io.Reader // nil if there is none
 	ledger    *ledger
 
 	mu    sync.Mutex
-	next  inputLine // of the line to be read next; none is at the end
-	count int       // transfers so far
+	next  inputLine // position of the next line to read; zero at the end
+	count int       // number of transfers so far
 }
 
-// openInput opens what the command reads URLs from. The caller closes it.
+// openInput opens the sources of URLs of a command. The caller closes it.
 func openInput(c *Command, s Streams, l *ledger) (*input, error) {
 	in := &input{arguments: c.URLs, ledger: l, next: inputLine{fromArguments, 1}}
 	switch {
@@ -72,7 +72,7 @@ func openInput(c *Command, s Streams, l *ledger) (*input, error) {
 	return in, nil
 }
 
-// openRegular opens a file for reading, and no folder.
+// openRegular opens a file for reading, and returns an error for a folder.
 func openRegular(name string) (*os.File, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -95,7 +95,7 @@ func (in *input) close() {
 	}
 }
 
-// transfers makes a stream of the URLs, each entered in the ledger. A line that is no URL is a *lineError in its place.
+// transfers returns a stream of the URLs, each added to the ledger. For a line that is not a URL it yields a *lineError.
 func (in *input) transfers(ctx context.Context) meanwhile.Stream[*transfer] {
 	return func(yield func(*transfer, error) bool) {
 		for i, text := range in.arguments {
@@ -110,7 +110,7 @@ func (in *input) transfers(ctx context.Context) meanwhile.Stream[*transfer] {
 	}
 }
 
-// lines yields what is in the reader, and reports whether it came to its end.
+// lines yields the URLs of the reader, and reports whether it reached the end.
 func (in *input) lines(ctx context.Context, yield func(*transfer, error) bool) bool {
 	in.goTo(inputLine{in.name, 1})
 	at := inputLine{in.name, 0}
@@ -158,7 +158,7 @@ func (in *input) goTo(p inputLine) {
 	in.next = p
 }
 
-// unread returns where the input was left, and false when all of it was read.
+// unread returns the position where reading stopped, and false if all of the input was read.
 func (in *input) unread() (inputLine, bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -169,7 +169,7 @@ func (in *input) unread() (inputLine, bool) {
 	return p, p.source != ""
 }
 
-// total counts the URLs of the input by reading a file a second time, and returns 0 when they cannot be known.
+// total counts the URLs of the input by reading a file a second time, and returns 0 if that is not possible.
 func (in *input) total(ctx context.Context) int {
 	n := len(in.arguments)
 	if in.reader == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// endlessLines is an input without an end in memory: every fifth line is a URL, each at another host.
+// endlessLines is a generated input that needs no memory: every fifth line is a URL, each with another host.
 type endlessLines struct {
 	line, most int
 	rest       []byte
@@ -36,11 +36,11 @@ func (e *endlessLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestMemoryStaysBounded reads a million lines and looks at the memory in use all the time.
+// TestMemoryStaysBounded reads a million lines while it measures the memory in use.
 func TestMemoryStaysBounded(t *testing.T) {
 	const bound = 16 << 20
 	if raceEnabled {
-		t.Skip("the race detector needs memory of its own")
+		t.Skip("the race detector needs additional memory")
 	}
 	testenv.LongTest(t)
 	web := func(r *http.Request) (*http.Response, error) { return answer(r, 200), nil }

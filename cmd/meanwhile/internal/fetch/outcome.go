@@ -16,16 +16,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// maxOutcomes is how many lines the table of outcomes has at most; the rest is one line more.
+// maxOutcomes is the maximum number of lines in the table of outcomes; all others are one more line.
 const maxOutcomes = 12
 
-// An outcome is what transfers have in common for the table in the summary: the status of the answer, or the class of the error.
+// An outcome is a group of transfers in the table of the summary: those with the same status, or the same class of error.
 type outcome struct {
-	status int    // 0 where the error is not a status
+	status int    // 0 if the error is not a status
 	class  string // of the error; empty for a status
 }
 
-// outcomeOf tells what came of a transfer. There are at most as many as statuses, and some twenty classes.
+// outcomeOf returns the outcome of a transfer. There are as many as statuses, and about twenty classes.
 func outcomeOf(t *transfer) outcome {
 	_, isStatus := errors.AsType[*statusError](t.err)
 	if t.err == nil || isStatus {
@@ -34,7 +34,7 @@ func outcomeOf(t *transfer) outcome {
 	return outcome{class: classOf(t.err)}
 }
 
-// classOf names the class of an error that is not a status.
+// classOf returns the class of an error that is not a status.
 func classOf(err error) string {
 	if timeout, ok := errors.AsType[*timeoutError](err); ok {
 		return "timed out, " + timeout.phase.String()
@@ -73,13 +73,13 @@ func (o outcome) String() string {
 	return strings.TrimSpace(strconv.Itoa(o.status) + "  " + http.StatusText(o.status))
 }
 
-// An outcomeCount is a line of the table.
+// An outcomeCount is a row of the table.
 type outcomeCount struct {
 	outcome
 	count int
 }
 
-// listOutcomes sorts the table: statuses in their order, then errors, the most frequent first.
+// listOutcomes sorts the table: statuses in numeric order, then errors, the most frequent first.
 func listOutcomes(counts map[outcome]int) []outcomeCount {
 	list := make([]outcomeCount, 0, len(counts))
 	for o, n := range counts {
@@ -94,7 +94,7 @@ func listOutcomes(counts map[outcome]int) []outcomeCount {
 	return list
 }
 
-// tabulate writes the table, at most 80 columns wide.
+// tabulate formats the table, at most 80 columns wide.
 func tabulate(list []outcomeCount) string {
 	var b strings.Builder
 	for i, o := range list {

@@ -11,19 +11,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// A milliseconds is a time in JSON: a number of milliseconds, to the microsecond.
+// A milliseconds is a time that is a number of milliseconds in JSON, with the precision of a microsecond.
 type milliseconds time.Duration
 
-// MarshalJSON writes the number.
+// MarshalJSON formats the number.
 func (m milliseconds) MarshalJSON() ([]byte, error) {
 	ms := math.Round(float64(m)/1e3) / 1e3
 	return strconv.AppendFloat(nil, ms, 'f', -1, 64), nil
 }
 
-// A jsonLine is a transfer in JSON. The order of its fields is a promise.
+// A jsonLine is the JSON of a transfer. The order of its fields is part of the documented format.
 type jsonLine struct {
 	URL      string      `json:"url"`
-	Status   int         `json:"status"` // 0 is no answer
+	Status   int         `json:"status"` // 0 if there was no response
 	Bytes    int64       `json:"bytes"`
 	Timings  jsonTimings `json:"timings"`
 	Attempts int         `json:"attempts"`
@@ -43,7 +43,7 @@ type jsonTimings struct {
 	Total    milliseconds `json:"total"`
 }
 
-// formatJSON shows a transfer as a line of JSON.
+// formatJSON formats a transfer as a line of JSON.
 func formatJSON(t *transfer) []byte {
 	line := jsonLine{
 		URL: t.url.Redacted(), Status: t.status, Bytes: t.bytes, Attempts: t.attempts,
@@ -62,7 +62,7 @@ func formatJSON(t *transfer) []byte {
 	return encode(line)
 }
 
-// formatUnread shows in JSON where the input was left.
+// formatUnread formats the position where reading the input stopped as JSON.
 func formatUnread(at inputLine) []byte {
 	return encode(struct {
 		NotStarted string `json:"not_started_from"`
@@ -80,7 +80,7 @@ func encode(value any) []byte {
 	return b.Bytes()
 }
 
-// formatPlain shows a transfer as a line for people: status, size, time, URL, and what else there is to say.
+// formatPlain formats a transfer as a line for people: status, size, time, URL, and details.
 func formatPlain(t *transfer) []byte {
 	status := "ERR"
 	if t.status != 0 && (t.err == nil || t.status >= 400) {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// A phase is what an attempt waits for.
+// A phase is what an attempt is waiting for.
 type phase int
 
 const (
-	starting  phase = iota // nothing of the network
-	lookup                 // the address of the host
+	starting  phase = iota // nothing from the network yet
+	lookup                 // DNS lookup of the host
 	connect                // a connection
 	handshake              // TLS
-	waiting                // the first byte of the answer, sending included
-	receiving              // the rest of it
+	waiting                // the first byte of the response, including sending the request
+	receiving              // the rest of the response
 	phaseCount
 )
 
@@ -24,10 +24,10 @@ func (p phase) String() string {
 	return [...]string{"starting", "looking up the host", "connecting", "in the TLS handshake", "waiting for an answer", "receiving"}[p]
 }
 
-// phases are the times spent in each; redirects add up.
+// phases are the times spent in each phase; redirects add up.
 type phases [phaseCount]time.Duration
 
-// A clock measures the phases of one attempt. It is told of the changes by net/http, in several goroutines.
+// A clock measures the phases of one attempt. net/http reports the changes, from several goroutines.
 type clock struct {
 	begun time.Time
 
@@ -35,7 +35,7 @@ type clock struct {
 	now     phase
 	since   time.Time
 	spent   phases
-	seeking bool // no connection yet: dials that go on beside a found one do not count
+	seeking bool // no connection yet: further dials after a connection was found do not count
 }
 
 func newClock() *clock { return &clock{begun: time.Now()} }

@@ -20,13 +20,13 @@ func TestClock(t *testing.T) {
 			trace.DNSDone(httptrace.DNSDoneInfo{})
 			trace.ConnectStart("", "6")
 			wait(1 * time.Second)
-			trace.ConnectStart("", "4") // a second one beside it
+			trace.ConnectStart("", "4") // a second, concurrent dial
 			wait(1 * time.Second)
 			trace.TLSHandshakeStart()
 			wait(4 * time.Second)
 			trace.TLSHandshakeDone(tls.ConnectionState{}, nil)
 			trace.GotConn(httptrace.GotConnInfo{})
-			trace.TLSHandshakeStart() // of a dial nobody needs any more
+			trace.TLSHandshakeStart() // of a dial that is no longer needed
 			wait(8 * time.Second)
 			trace.GotFirstResponseByte()
 			wait(16 * time.Second)

@@ -16,16 +16,16 @@ import (
 	"unicode"
 )
 
-const maxBody = 100 << 20 // of what is sent, which is held in memory
+const maxBody = 100 << 20 // bytes of a request body, which is kept in memory
 
-// token is what HTTP allows for a method and a header's name.
+// token matches the characters that HTTP allows for a method and a header name.
 var token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// A template makes the requests: all alike but for the URL.
+// A template creates the requests, which differ only in their URL.
 type template struct {
 	method string
 	header http.Header
-	host   string // instead of the URL's; empty for none
+	host   string // replaces the URL's host; empty for none
 	body   []byte // nil for none
 }
 
@@ -57,8 +57,8 @@ func newTemplate(c *Command) (*template, error) {
 	return r, nil
 }
 
-// setHeader takes a line as curl does: "Name: value", "Name:" to leave it out, "Name;" for an empty one. Only the part
-// before the colon is repeated in an error; the value may be a secret.
+// setHeader parses a line as curl does: "Name: value", "Name:" to omit the header, "Name;" for an empty one. An error contains
+// only the part before the colon; the value may be a secret.
 func (r *template) setHeader(line string, given map[string]bool) error {
 	name, value, ok := strings.Cut(line, ":")
 	if !ok {
@@ -75,7 +75,7 @@ func (r *template) setHeader(line string, given map[string]bool) error {
 	case name == "Host":
 		r.host = value
 	case remove && name == "User-Agent":
-		r.header[name] = []string{""} // net/http then sends none
+		r.header[name] = []string{""} // net/http then omits the header
 	case remove:
 		r.header.Del(name)
 	case !given[name]:
@@ -87,7 +87,7 @@ func (r *template) setHeader(line string, given map[string]bool) error {
 	return nil
 }
 
-// make makes the request for a URL.
+// make returns the request for a URL.
 func (r *template) make(ctx context.Context, u *url.URL) (*http.Request, error) {
 	var body io.Reader
 	if r.body != nil {
@@ -97,7 +97,7 @@ func (r *template) make(ctx context.Context, u *url.URL) (*http.Request, error) 
 	if err != nil {
 		return nil, err
 	}
-	own := *u // net/http looks at it while others do
+	own := *u // a copy, since net/http reads it concurrently
 	request.URL, request.Host = &own, cmp.Or(r.host, u.Host)
 	request.Header = r.header.Clone()
 	return request, nil
@@ -128,7 +128,7 @@ func requestBody(c *Command) ([]byte, error) {
 	return append([]byte{}, bytes.Join(parts, []byte("&"))...), nil
 }
 
-// readData returns the data, and whether it came from a file.
+// readData returns the data of a flag, and whether it came from a file.
 func readData(flag, data string) (part []byte, file bool, err error) {
 	name, file := strings.CutPrefix(data, "@")
 	if !file {

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// A run is one run of the command.
+// A run is one execution of the command.
 type run struct {
 	console console
 	input   *input
@@ -23,7 +23,7 @@ type run struct {
 	hosts   *hosts // nil for no limits per host
 	fetcher *fetcher
 	limiter *meanwhile.Limiter
-	pacer   *meanwhile.Pacer // nil for none
+	pacer   *meanwhile.Pacer // nil for no rate
 	stats   *stats
 
 	retry     retry.Policy
@@ -33,7 +33,7 @@ type run struct {
 	blocks                 bool // the terminal shows block characters
 }
 
-// Run fetches. It returns nil, [ErrFailed], [ErrInterrupted], a [*UsageError], or what else kept it from going on.
+// Run fetches. It returns nil, [ErrFailed], [ErrInterrupted], a [*UsageError], or the error that stopped it.
 func (c *Command) Run(streams Streams) error {
 	log.SetOutput(io.Discard) // net/http logs what servers send behind their responses, in the middle of the progress
 	if len(c.Compare) > 0 {
@@ -47,7 +47,7 @@ func (c *Command) Run(streams Streams) error {
 	return r.do(interrupt.Heed)
 }
 
-// open makes the run: whatever can be wrong with the command is found here, before the first request.
+// open prepares the run. It reports all errors of the command line, before the first request.
 func (c *Command) open(streams Streams) (*run, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (r *run) close() {
 	}
 }
 
-// limiter returns the limit and the most it can be.
+// limiter returns the limit and its maximum.
 func (c *Command) limiter() (l *meanwhile.Limiter, most int) {
 	if c.Limit.auto {
 		return meanwhile.AdaptiveLimit(c.Min, c.Max), c.Max
@@ -102,7 +102,7 @@ func (c *Command) limiter() (l *meanwhile.Limiter, most int) {
 	return meanwhile.Limit(c.Limit.n), c.Limit.n
 }
 
-// do fetches everything, and tells what came of it. What it gives to heed stops the work.
+// do fetches everything, and reports the outcome. heed gets a function that stops the work.
 func (r *run) do(heed func(ctx context.Context, stop context.CancelCauseFunc)) error {
 	var interrupted error
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
@@ -110,7 +110,7 @@ func (r *run) do(heed func(ctx context.Context, stop context.CancelCauseFunc)) e
 		defer cancel(nil)
 		heed(ctx, func(cause error) {
 			cancel(cause)
-			// A task of its own: a terminal that takes nothing must not keep the next signal from being heard.
+			// In its own task: a blocked terminal must not prevent the next signal from being handled.
 			meanwhile.Go(ctx, func(context.Context) error {
 				r.note("Stopping; once more exits at once.")
 				return nil
@@ -127,7 +127,7 @@ func (r *run) do(heed func(ctx context.Context, stop context.CancelCauseFunc)) e
 	return r.conclude(interrupted != nil)
 }
 
-// fetchAll fetches the whole input and reports each transfer as it ends.
+// fetchAll fetches the whole input and reports each transfer when it ends.
 func (r *run) fetchAll(ctx context.Context) error {
 	transfers := r.input.transfers(ctx)
 	if r.hosts != nil {
@@ -154,12 +154,12 @@ func (r *run) fetchAll(ctx context.Context) error {
 	return r.takeEnded()
 }
 
-// yielded reports what the stream yielded: a transfer, or why there is none.
+// yielded reports an item of the stream: a transfer, or an error.
 func (r *run) yielded(t *transfer, err error) error {
 	if item, ok := errors.AsType[*meanwhile.ItemError](err); ok {
 		t = item.Input.(*transfer)
 		if t.err == nil {
-			t.err = item.Err // it panicked
+			t.err = item.Err // the transfer panicked
 		}
 	} else if err != nil {
 		r.stats.addNotURL()
@@ -170,7 +170,7 @@ func (r *run) yielded(t *transfer, err error) error {
 	return r.report(t)
 }
 
-// takeEnded reports the transfers that had ended when the stream was cut short, and that it did not yield.
+// takeEnded reports the transfers that had ended when the stream was interrupted, and that it did not yield.
 func (r *run) takeEnded() error {
 	for _, t := range r.ledger.rest() {
 		if t.ended {
@@ -199,14 +199,14 @@ func (r *run) print(t *transfer) error {
 	return r.console.result(formatPlain(t))
 }
 
-// note prints a note unless the user wants none.
+// note prints a note unless --silent is set.
 func (r *run) note(text string) {
 	if !r.silent {
 		r.console.note(text)
 	}
 }
 
-// conclude says what became of everything, and returns what the command returns.
+// conclude prints the summary, and returns the command's error.
 func (r *run) conclude(interrupted bool) error {
 	f := r.stats.figures()
 	if !r.silent {
@@ -221,7 +221,7 @@ func (r *run) conclude(interrupted bool) error {
 	return nil
 }
 
-// tellRest says what was not done.
+// tellRest prints what was not done.
 func (r *run) tellRest(f figures) error {
 	rest := r.ledger.rest()
 	at, more := r.input.unread()
@@ -243,7 +243,7 @@ func (r *run) tellRest(f figures) error {
 	return r.console.result(formatUnread(at))
 }
 
-// show shows the view until hide is called. Lines go through it where they go to the same terminal.
+// show shows the progress view until hide is called. Lines for the same terminal are written through it.
 func (r *run) show(ctx context.Context) (hide func()) {
 	if !r.showView {
 		return func() {}

@@ -16,7 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// roundTripper is a web without a network.
+// roundTripper replaces the network.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -29,7 +29,7 @@ func answer(r *http.Request, status int, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader("body")), ContentLength: 4, Request: r}
 }
 
-// newRun makes the run of a command line on a web without a network.
+// newRun returns the run of a command line, with web instead of the network.
 func newRun(t *testing.T, in io.Reader, out, notes io.Writer, web roundTripper, args ...string) *run {
 	t.Helper()
 	var c Command
@@ -48,12 +48,12 @@ func newRun(t *testing.T, in io.Reader, out, notes io.Writer, web roundTripper, 
 	return r
 }
 
-// undisturbed stands for heed where no signal comes.
+// undisturbed replaces heed if there is no signal.
 func undisturbed(context.Context, context.CancelCauseFunc) {}
 
 var errInterrupt = errors.New("interrupt")
 
-// TestRetryWaits: a Retry-After of an hour is waited for, and the global rate holds for attempts too.
+// TestRetryWaits: a Retry-After of an hour is obeyed, and the global rate also applies to retries.
 func TestRetryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times []time.Duration
@@ -85,7 +85,7 @@ func TestRetryWaits(t *testing.T) {
 	})
 }
 
-// TestRates: starts keep the distance of the rates, in all and for each host.
+// TestRates: starts are at the distances of the rates, globally and for each host.
 func TestRates(t *testing.T) {
 	tests := []struct {
 		flag string
@@ -110,7 +110,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestTimeoutPhase: the time for an attempt is over while its answer comes.
+// TestTimeoutPhase: the time limit of an attempt ends while its response arrives.
 func TestTimeoutPhase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := func(r *http.Request) (*http.Response, error) {
@@ -137,7 +137,7 @@ func until(ctx context.Context) io.Reader {
 	return readerFunc(func() error { <-ctx.Done(); return ctx.Err() })
 }
 
-// TestTimeoutLeavesLine: the time in line for a host is not part of an attempt's time.
+// TestTimeoutLeavesLine: the time spent waiting for a host is not part of an attempt's time.
 func TestTimeoutLeavesLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := func(r *http.Request) (*http.Response, error) {
@@ -160,7 +160,7 @@ func TestTimeoutLeavesLine(t *testing.T) {
 	})
 }
 
-// TestPanic: a transfer that panics is a failure like others.
+// TestPanic: a transfer that panics is a failure like any other.
 func TestPanic(t *testing.T) {
 	web := func(r *http.Request) (*http.Response, error) {
 		if r.URL.Host == "bad" {
@@ -178,12 +178,12 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// blocked is standard input that never has anything, and a terminal nobody types at.
+// blocked is a standard input that never has data, like a terminal without a user.
 type blocked chan struct{}
 
 func (b blocked) Read([]byte) (int, error) { <-b; return 0, io.EOF }
 
-// TestInterruptBlockedInput: input that blocks does not hold up the end.
+// TestInterruptBlockedInput: blocked input does not delay the end.
 func TestInterruptBlockedInput(t *testing.T) {
 	in := make(blocked)
 	defer close(in)
@@ -201,7 +201,7 @@ func TestInterruptBlockedInput(t *testing.T) {
 	}
 }
 
-// TestInterruptKeepsEnded: what ended before the interrupt is told as done, also when its line was not printed yet.
+// TestInterruptKeepsEnded: a transfer that ended before the interrupt is reported as done, even if its line was not printed yet.
 func TestInterruptKeepsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		web := func(r *http.Request) (*http.Response, error) { return answer(r, 200), nil }
@@ -215,7 +215,7 @@ func TestInterruptKeepsEnded(t *testing.T) {
 	})
 }
 
-// slowWriter takes a long time for the first line, in which everything ends and an interrupt comes.
+// slowWriter takes a long time to write the first line; in that time everything ends and an interrupt arrives.
 type slowWriter struct {
 	interrupt context.CancelCauseFunc
 	lines     int

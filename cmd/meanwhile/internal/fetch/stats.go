@@ -8,9 +8,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-const longestTime = 24 * time.Hour // that the histogram tells apart
+const longestTime = 24 * time.Hour // longest time that the histogram distinguishes
 
-// stats are the figures of a command: a bounded number of bytes for any number of transfers.
+// stats are the statistics of a command: a bounded number of bytes for any number of transfers.
 type stats struct {
 	begun time.Time
 
@@ -19,17 +19,17 @@ type stats struct {
 	failed  int
 	notURLs int
 	bytes   int64
-	sum     time.Duration // of all transfers, as if one came after the other
+	sum     time.Duration // of all transfers, as if they ran one after the other
 	longest time.Duration
 	came    map[outcome]int
-	times   *hdrhistogram.Histogram // of those done, in microseconds, three digits exact
+	times   *hdrhistogram.Histogram // of successful transfers, in microseconds, with three exact digits
 }
 
 func newStats() *stats {
 	return &stats{begun: time.Now(), came: make(map[outcome]int), times: hdrhistogram.New(1, longestTime.Microseconds(), 3)}
 }
 
-// add takes in a transfer that ended.
+// add adds a transfer that has ended.
 func (s *stats) add(t *transfer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *stats) add(t *transfer) {
 	_ = s.times.RecordValue(min(t.elapsed, longestTime).Microseconds())
 }
 
-// outcomes counts what came of the transfers.
+// outcomes counts the outcomes of the transfers.
 func (s *stats) outcomes() []outcomeCount {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,12 +58,12 @@ func (s *stats) addNotURL() {
 	s.notURLs++
 }
 
-// figures are stats at one moment.
+// figures are the statistics at one moment.
 type figures struct {
 	done, failed, notURLs           int
 	bytes                           int64
 	sum, longest, elapsed           time.Duration
-	p50, p90, p99, slowest, fastest time.Duration // of those done
+	p50, p90, p99, slowest, fastest time.Duration // of successful transfers
 }
 
 func (s *stats) figures() figures {
@@ -80,21 +80,21 @@ func (s *stats) figures() figures {
 	}
 }
 
-// ended counts what needs no more work.
+// ended returns the number of URLs and lines that need no more work.
 func (f figures) ended() int { return f.done + f.failed + f.notURLs }
 
-// A span is a range of times, up to and including its end, and how many were in it.
+// A span is a range of times, including its end, and the number of transfers in it.
 type span struct {
 	end   time.Duration
 	count int
 }
 
-// scales are where spans end within each power of ten, the finest first.
+// scales are the ends of spans within each power of ten, the finest scale first.
 var scales = [][]time.Duration{{10, 12, 14, 17, 20, 24, 28, 33, 40, 48, 56, 67, 80}, {10, 15, 20, 30, 50, 70}, {10, 20, 50}, {10}}
 
 const maxSpans = 12
 
-// spans sorts the times into at most 12 ranges with round ends, from the fastest to the slowest.
+// spans divides the times into at most 12 ranges with round ends, from the fastest to the slowest.
 func (s *stats) spans() []span {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	maxListed = 20 // of what is not done
+	maxListed = 20 // transfers listed as not done
 	barWidth  = 40
 )
 
-// summarize writes what became of everything, at most 80 columns wide.
+// summarize writes the summary, at most 80 columns wide.
 func summarize(w io.Writer, f figures, outcomes []outcomeCount, spans []span, blocks bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s in %s: %s done, %s failed", probe.Count(f.done+f.failed, "URL"), shortTime(f.elapsed), probe.Number(f.done), probe.Number(f.failed))
@@ -54,14 +54,14 @@ func histogram(spans []span, blocks bool) string {
 		bar += strings.Repeat(" ", barWidth-utf8.RuneCountInString(bar))
 		end := shortTime(s.end)
 		if s.end < time.Minute {
-			end = s.end.String() // 1s, not 1.00s: it is round
+			end = s.end.String() // 1s, not 1.00s, since the end is round
 		}
 		fmt.Fprintf(&b, "  up to %6s  %s  %s\n", end, bar, probe.Number(s.count))
 	}
 	return b.String()
 }
 
-// significant shows a factor with two digits or more.
+// significant formats a factor with at least two digits.
 func significant(x float64) string {
 	if x < 9.95 {
 		return fmt.Sprintf("%.1f", x)
@@ -69,12 +69,12 @@ func significant(x float64) string {
 	return probe.Number(int(x + 0.5))
 }
 
-// ascii replaces what a terminal without Unicode does not show.
+// ascii replaces characters that a terminal without Unicode cannot show.
 func ascii(text string) string {
 	return strings.NewReplacer("µ", "u", "…", "...").Replace(text)
 }
 
-// listRest writes what was not done: the transfers, up to a bound, and from where on nothing was started.
+// listRest writes what was not done: the transfers, up to a limit, and the position from which on nothing was started.
 func listRest(w io.Writer, f figures, rest []*transfer, in *input) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nInterrupted: %s done, %s failed, %s begun or waiting and not done", probe.Number(f.done), probe.Number(f.failed), probe.Number(len(rest)))

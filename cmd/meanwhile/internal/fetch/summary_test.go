@@ -74,7 +74,7 @@ func TestSummaryFits(t *testing.T) {
 		count += span.count
 	}
 	if count != s.done {
-		t.Errorf("spans hold %d of %d", count, s.done)
+		t.Errorf("spans have %d of %d transfers", count, s.done)
 	}
 	f := s.figures()
 	f.elapsed = f.sum / 1000
@@ -93,7 +93,7 @@ func TestOutcomes(t *testing.T) {
 		want string
 	}{
 		{nil, "200  OK"},
-		{&statusError{status: 429}, "200  OK"}, // the status is that of the transfer
+		{&statusError{status: 429}, "200  OK"}, // the transfer's own status counts
 		{retry.Permanent(&statusError{status: 404}), "200  OK"},
 		{&timeoutError{phase: handshake}, "ERR  timed out, in the TLS handshake"},
 		{&tooLongError{1}, "ERR  longer than --max-bytes"},
@@ -118,7 +118,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// The table is bounded: what comes rarely in it is one line.
+// TestOutcomesAreBounded: the table is bounded; rare outcomes are one line.
 func TestOutcomesAreBounded(t *testing.T) {
 	s := newStats()
 	for status := range 40 {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// shortSize shows a number of bytes in at most 6 characters.
+// shortSize formats a number of bytes in at most 6 characters.
 func shortSize(n int64) string {
 	if n < 1000 {
 		return strconv.FormatInt(n, 10) + "B"
@@ -27,7 +27,7 @@ func shortSize(n int64) string {
 	return "many"
 }
 
-// shortTime shows a time in at most 7 characters.
+// shortTime formats a time in at most 7 characters.
 func shortTime(d time.Duration) string {
 	switch {
 	case d < 100*time.Microsecond:
@@ -50,7 +50,7 @@ func shortTime(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// printable replaces what would change a terminal.
+// printable replaces characters that would affect a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

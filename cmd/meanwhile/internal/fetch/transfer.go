@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// A transfer is one URL to fetch and what came of it. It belongs to whoever has it at the moment: the input, the task
-// that fetches it, the loop that reports it.
+// A transfer is one URL to fetch and its result. It belongs to its current holder: the input, the task that fetches it, or the
+// loop that reports it.
 type transfer struct {
 	at    inputLine
 	index int // among all transfers
 	url   *url.URL
-	slot  *host // where it has a place; nil without limits per host
+	slot  *host // host whose slot it has; nil without limits per host
 
 	attempts int
 	begun    time.Time // the first attempt
 	elapsed  time.Duration
 	spent    phases // of the last attempt
-	status   int    // 0 is no answer
+	status   int    // 0 if there was no response
 	bytes    int64
 	final    *url.URL // after redirects; nil for none
 	location string   // of a redirect that was not followed
 	file     string
 	err      error
-	ended    bool // no attempt comes any more
-	again    bool // the next attempt is waited for
+	ended    bool // there will be no more attempts
+	again    bool // waiting for the next attempt
 }
 
-// A ledger knows the transfers that were taken from the input and not reported.
+// A ledger has the transfers that were read from the input and not reported yet.
 type ledger struct {
 	mu   sync.Mutex
 	open map[*transfer]struct{}
@@ -50,7 +50,7 @@ func (l *ledger) strike(t *transfer) {
 	delete(l.open, t)
 }
 
-// rest returns the transfers not reported, in the order of the input.
+// rest returns the transfers that were not reported, in the order of the input.
 func (l *ledger) rest() []*transfer {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxURL is the longest URL taken, in bytes; what waits in line is held in memory.
+// maxURL is the maximum length of a URL in bytes, since waiting URLs are kept in memory.
 const maxURL = 64 << 10
 
 var (
@@ -19,7 +19,7 @@ var (
 	hostLike   = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[^/?#:@\[\]]*\.[^/?#:@\[\]]+|localhost|[^/?#:@\[\]]+:[0-9]+)([:/?#]|$)`)
 )
 
-// parseURL reads a URL as a user writes it: a host alone stands for http.
+// parseURL parses a URL as a user writes it: a host without a scheme stands for http.
 func parseURL(text string) (*url.URL, error) {
 	if len(text) > maxURL {
 		return nil, fmt.Errorf("longer than %d bytes", maxURL)
@@ -41,7 +41,7 @@ func parseURL(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		// The message of url.Error repeats the URL, with its password.
+		// The message of url.Error contains the URL with its password.
 		if inner, ok := errors.AsType[*url.Error](err); ok {
 			err = inner.Err
 		}
@@ -69,7 +69,7 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// hostOf names the far side of a URL: its host with the port.
+// hostOf returns the host of a URL with its port.
 func hostOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -78,10 +78,10 @@ func hostOf(u *url.URL) string {
 	return strings.ToLower(u.Hostname()) + ":" + port
 }
 
-// credentials is what may be a user and a password: up to the last @, since nothing says where they end.
+// credentials matches what may be a user and a password: up to the last @, since it is unclear where they end.
 var credentials = regexp.MustCompile(`(?s)^([A-Za-z][A-Za-z0-9+.-]*:/*)?.*@`)
 
-// quote shows a line of the input that is no URL: shortened, on one line, without what may be a password.
+// quote formats an input line that is not a URL: shortened, on one line, without a possible password.
 func quote(text string) string {
 	text = credentials.ReplaceAllString(text, "${1}xxxxx@")
 	const most = 60

@@ -10,17 +10,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
-// progress is what the view shows at one moment.
+// progress is the content of the view at one moment.
 type progress struct {
 	figures
-	total          int // 0 is unknown
+	total          int // 0 if unknown
 	running, limit int
-	retrying       int     // wait for their next attempt
-	rate           float64 // ended per second, lately
+	retrying       int     // transfers that wait for their next attempt
+	rate           float64 // recently ended transfers per second
 	oldest         []string
 }
 
-// lines shows the progress in lines that are narrower than width.
+// lines formats the progress in lines that are narrower than width.
 func (p progress) lines(width int, blocks bool) []string {
 	width-- // some terminals wrap at the last column
 	parts := []string{
@@ -61,7 +61,7 @@ func (p progress) lines(width int, blocks bool) []string {
 	return lines
 }
 
-// head is the line with the bar, or with the time so far where the total is unknown.
+// head is the line with the bar, or with the elapsed time if the total is unknown.
 func (p progress) head(width int, blocks bool) string {
 	if p.total <= 0 {
 		return fmt.Sprintf("%s so far, %s", probe.Number(p.ended()), shortTime(p.elapsed))
@@ -79,7 +79,7 @@ func (p progress) head(width int, blocks bool) string {
 	return terminal.Bar(share, space, blocks, true) + text
 }
 
-// A meter tells how fast a count grows, over about the last five seconds.
+// A meter measures the growth of a count over about the last five seconds.
 type meter struct {
 	samples []sample // oldest first
 }

@@ -30,7 +30,7 @@ p50 123ms, p99 59.0s
 	}
 }
 
-// TestProgressFits draws at any width.
+// TestProgressFits: the view fits into any width.
 func TestProgressFits(t *testing.T) {
 	unknown := busy()
 	unknown.total = 0
@@ -51,7 +51,7 @@ func TestProgressFits(t *testing.T) {
 	}
 }
 
-// The oldest attempts in flight are shown, of those that are old.
+// TestOldestFlights: the oldest attempts in flight are shown, if they are old enough.
 func TestOldestFlights(t *testing.T) {
 	var f inFlight
 	now := time.Now()

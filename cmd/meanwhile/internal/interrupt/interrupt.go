@@ -1,4 +1,4 @@
-// Package interrupt lets commands end at a signal.
+// Package interrupt stops commands at a signal.
 package interrupt
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// Err is returned after a signal, when there is nothing left to say.
+// Err is the error after a signal, when there is nothing left to report.
 var Err = errors.New("interrupted")
 
-// Run calls fn with a ctx that a signal cancels; a second one exits. After a signal an error of fn is [Err]. The name is
-// that of the tree.
+// Run calls fn with a ctx that a signal cancels; a second signal exits the process. After a signal an error of fn is replaced by
+// [Err]. The name is that of the task tree.
 func Run(name string, fn func(ctx context.Context) error) error {
 	interrupted := false
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
@@ -32,7 +32,7 @@ func Run(name string, fn func(ctx context.Context) error) error {
 	return err
 }
 
-// Heed stops the work at the first signal and exits at the second.
+// Heed calls stop at the first signal and exits the process at the second.
 func Heed(ctx context.Context, stop context.CancelCauseFunc) {
 	stopping := false
 	process.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {

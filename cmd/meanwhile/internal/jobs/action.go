@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// An Action is what the commands that change jobs have in common, as kong fills it.
+// An Action has the flags and arguments that all commands that change jobs share, filled in by kong.
 type Action struct {
 	Filter
 	All   bool `group:"Which jobs" help:"Select all jobs."`
@@ -106,7 +106,7 @@ func (r *Schedule) Run(c *Command, streams probe.Streams) error {
 	return r.apply(c, streams, "schedule", "scheduled", job.ActionRunAt(at))
 }
 
-// apply applies an action. The two words name it: "retry 3 jobs", "3 jobs retried".
+// apply applies an action. verb and done name it: "retry 3 jobs", "3 jobs retried".
 func (a *Action) apply(c *Command, streams probe.Streams, verb, done string, action job.Action) error {
 	filter, err := a.filter()
 	switch {
@@ -135,7 +135,7 @@ func (a *Action) apply(c *Command, streams probe.Streams, verb, done string, act
 	})
 }
 
-// report says what was done. What was named and could not be done is an error.
+// report prints what was done. It returns an error if a named job could not be changed.
 func (a *Action) report(c *Command, streams probe.Streams, done string, result job.ActionResult) error {
 	if c.JSON {
 		if err := writeJSON(streams.Out, result); err != nil {
@@ -162,7 +162,7 @@ func (a *Action) report(c *Command, streams probe.Streams, done string, result j
 
 const mostCounted = 100_000
 
-// confirm counts the jobs that match and asks whether to go on. Without a terminal nobody can answer.
+// confirm counts the matching jobs and asks whether to continue. Without a terminal it returns an error.
 func confirm(ctx context.Context, s job.Store, streams probe.Streams, filter job.Filter, verb string) (bool, error) {
 	n := 0
 	for _, err := range job.List(ctx, s, filter) {

@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestAsk deletes what matches, as somebody at a terminal does.
+// TestAsk deletes matching jobs after a question at a terminal.
 func TestAsk(t *testing.T) {
 	c := &Command{Target: Target{Store: filepath.Join(t.TempDir(), "jobs.db")}}
 	for range 2 {
@@ -42,7 +42,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("%q: %v", test.answer, err)
 		}
 		_ = terminal.Close()
-		said, _ := io.ReadAll(master) // ends with an error, as terminals do
+		said, _ := io.ReadAll(master) // ends with an error, as is normal for terminals
 		_ = master.Close()
 		if out.String() != test.out || !strings.Contains(string(said), test.said) {
 			t.Errorf("%q: got %q and %q, want %q and %q", test.answer, &out, said, test.out, test.said)

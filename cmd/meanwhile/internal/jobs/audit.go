@@ -54,7 +54,7 @@ func (a *Audit) Run(c *Command, streams probe.Streams) error {
 	})
 }
 
-// record writes what a command did to the audit log of the store. What the command prints is its log.
+// record writes an action of a command to the store's audit log. Errors are printed by the command.
 func record(ctx context.Context, s job.Store, streams probe.Streams, done job.AuditEntry, err error) {
 	if err != nil {
 		done.Error = err.Error()
@@ -65,7 +65,7 @@ func record(ctx context.Context, s job.Store, streams probe.Streams, done job.Au
 	job.Audit(ctx, s, slog.New(slog.NewTextHandler(streams.Err, &slog.HandlerOptions{Level: slog.LevelError})), done)
 }
 
-// actor is who runs this process, as user@host.
+// actor returns the user of this process, as user@host.
 func actor() string {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {

@@ -3,7 +3,7 @@ package jobs
 
 import "github.com/alecthomas/kong"
 
-// A Command is what "meanwhile jobs" was asked for, as kong fills it. The flags are those of all its commands.
+// A Command has the flags of "meanwhile jobs", filled in by kong. All its commands have these flags.
 type Command struct {
 	Target
 	JSON bool `name:"json" help:"Print JSON, one object per line; durations are in nanoseconds."`
@@ -40,8 +40,7 @@ reports how many jobs match and asks for confirmation, unless --yes is given.
 Exit codes: 0 done, 1 not done, 2 usage error, 130 interrupted.`
 }
 
-// AfterApply refuses a flag or an argument that is given as nothing, as by a variable that is not set: without a filter, a bulk action would change jobs that
-// were not meant.
+// AfterApply refuses an empty flag or argument, such as an unset variable: without a filter, a bulk action would change jobs that were not meant.
 func (*Command) AfterApply(ctx *kong.Context) error {
-	return refuseEmpty(ctx, func(v *kong.Value) bool { return !v.Required }) // of what is required, the command says what it is
+	return refuseEmpty(ctx, func(v *kong.Value) bool { return !v.Required }) // required ones are checked by the command, which explains them
 }

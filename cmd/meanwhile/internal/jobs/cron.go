@@ -38,7 +38,7 @@ func (*Crons) Run(c *Command, streams probe.Streams) error {
 	})
 }
 
-// nextTick says when a cron ticks next, or should have.
+// nextTick returns when a cron ticks next, or should have ticked.
 func nextTick(c *job.CronInfo, now time.Time) string {
 	switch {
 	case c.Next.IsZero() || c.Paused:

@@ -55,7 +55,7 @@ which "meanwhile work" runs, are validated:
 All fields but the URL are optional.`
 }
 
-// Run enqueues.
+// Run enqueues the jobs.
 func (e *Enqueue) Run(c *Command, streams probe.Streams) error {
 	options, err := e.options()
 	if err != nil {
@@ -91,7 +91,7 @@ func (e *Enqueue) Run(c *Command, streams probe.Streams) error {
 	})
 }
 
-// holder says of the job that has the unique key what has become of it.
+// holder describes the job that holds the unique key.
 func (e *Enqueue) holder() string {
 	switch {
 	case e.Debounce != "":
@@ -102,7 +102,7 @@ func (e *Enqueue) holder() string {
 	return "this job holds the unique key."
 }
 
-// options returns what the flags say. Its errors are usage errors.
+// options returns the options for the flags. Its errors are usage errors.
 func (e *Enqueue) options() ([]job.EnqueueOption, error) {
 	var options []job.EnqueueOption
 	keys := 0
@@ -184,7 +184,7 @@ func (e *Enqueue) options() ([]job.EnqueueOption, error) {
 	return options, nil
 }
 
-// NewJob makes a job; the args of a kind that is known here are checked.
+// NewJob creates a job. If the kind is one that this program knows, its args are checked.
 func NewJob(kind string, args json.RawMessage, options ...job.EnqueueOption) (*job.Job, error) {
 	if kind != httprequest.Kind.Name() {
 		return job.New(kind, args, options...)
@@ -196,7 +196,7 @@ func NewJob(kind string, args json.RawMessage, options ...job.EnqueueOption) (*j
 	return httprequest.Kind.New(request, options...)
 }
 
-// enqueueAll enqueues a job for each line of the file, after a look at all of them where they can be read twice.
+// enqueueAll enqueues a job for each line of the file. If the file can be read twice, all lines are checked first.
 func (e *Enqueue) enqueueAll(c *Command, streams probe.Streams, options []job.EnqueueOption) error {
 	in, err := openInput(e.From, streams.In)
 	if err != nil {
@@ -209,7 +209,7 @@ func (e *Enqueue) enqueueAll(c *Command, streams probe.Streams, options []job.En
 			return err
 		}
 		return c.with(ctx, true, func(ctx context.Context, s job.Store) error {
-			// What was begun is brought to its end, so that the number is right: only the reading is interrupted.
+			// Enqueueing itself is not interrupted, so that the reported number is right: only the reading of lines is.
 			if done, err = job.EnqueueAll(context.WithoutCancel(ctx), s, in.jobs(ctx, e.Kind, options)); err != nil {
 				return fmt.Errorf("%w; %s before that were enqueued", err, probe.Count(done.Enqueued, "job"))
 			}
@@ -236,7 +236,7 @@ func (e *Enqueue) enqueueAll(c *Command, streams probe.Streams, options []job.En
 	return nil
 }
 
-// check reads the whole input, where it can be read again, and returns what is wrong with its first wrong line.
+// check reads the whole input, if it can be read again, and returns the error of its first invalid line.
 func (in *input) check(ctx context.Context, kind string, options []job.EnqueueOption) error {
 	if !in.again {
 		return nil
@@ -249,7 +249,7 @@ func (in *input) check(ctx context.Context, kind string, options []job.EnqueueOp
 	return in.rewind()
 }
 
-// jobs yields a job for each line. The first line that is none ends it, and so does the cancellation of ctx.
+// jobs yields a job for each line. It ends at the first invalid line, and when ctx is canceled.
 func (in *input) jobs(ctx context.Context, kind string, options []job.EnqueueOption) meanwhile.Stream[*job.Job] {
 	return func(yield func(*job.Job, error) bool) {
 		for line, err := range in.lines(ctx) {

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A Filter says which jobs are meant, as kong fills it.
+// A Filter has the flags and arguments that select jobs, filled in by kong.
 type Filter struct {
 	IDs    []string          `arg:"" optional:"" name:"id" help:"IDs of jobs."`
 	Kind   []string          `placeholder:"NAME" group:"Which jobs" help:"Of this kind. Like --queue and --state it is repeatable: a job has to match one of the values."`
@@ -26,7 +26,7 @@ type Filter struct {
 
 var states = job.States()
 
-// filter returns what the flags say. Its errors are usage errors.
+// filter returns the filter for the flags. Its errors are usage errors.
 func (f *Filter) filter() (job.Filter, error) {
 	ids, err := parseIDs(f.IDs)
 	if err != nil {
@@ -52,10 +52,10 @@ func (f *Filter) filter() (job.Filter, error) {
 	return wanted, nil
 }
 
-// onlyIDs reports whether the jobs are named one by one.
+// onlyIDs reports whether the jobs are selected only by their IDs.
 func (f *Filter) onlyIDs() bool { return len(f.IDs) > 0 && !f.narrows() }
 
-// narrows reports whether anything but IDs says which jobs are meant.
+// narrows reports whether the jobs are selected by anything other than IDs.
 func (f *Filter) narrows() bool {
 	return len(f.Kind)+len(f.Queue)+len(f.State)+len(f.Args)+len(f.Meta) > 0 || f.Worker != "" || f.Error != "" || !f.After.IsZero() || !f.Before.IsZero()
 }

@@ -11,24 +11,24 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// An input is a file of lines.
+// An input is a source of lines.
 type input struct {
 	name  string
 	r     io.Reader
-	file  *os.File // nil for what is none
-	begin int64    // where it stood at first
+	file  *os.File // nil if the input is not a file
+	begin int64    // offset at the start
 	again bool     // it can be read a second time
 	owned bool
-	last  int // the number of the last line that is a job
+	last  int // number of the last line with a job
 }
 
-// A line is one that is not empty.
+// A line is a line that is not empty.
 type line struct {
 	number int
 	text   string
 }
 
-// openInput opens a file, or takes standard input for "-". Its errors are usage errors.
+// openInput opens a file, or uses standard input for "-". Its errors are usage errors.
 func openInput(name string, stdin io.Reader) (*input, error) {
 	in := &input{name: probe.Printable(name)}
 	if name == "-" {
@@ -66,7 +66,7 @@ func (in *input) close() {
 	}
 }
 
-// rewind goes back to where the input began.
+// rewind returns to the start of the input.
 func (in *input) rewind() error {
 	if _, err := in.file.Seek(in.begin, io.SeekStart); err != nil {
 		return fmt.Errorf("read args again: %w", err)
@@ -75,7 +75,7 @@ func (in *input) rewind() error {
 	return nil
 }
 
-// lines yields the lines that are not empty, with the number of each in what is read.
+// lines yields the lines that are not empty, with their line numbers.
 func (in *input) lines(ctx context.Context) meanwhile.Stream[line] {
 	return func(yield func(line, error) bool) {
 		number := 0

@@ -17,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// TestInterruptedEnqueue interrupts the reading of a pipe that does not end: the number that is told is right.
+// TestInterruptedEnqueue interrupts the reading of an endless pipe: the reported number is right.
 func TestInterruptedEnqueue(t *testing.T) {
 	c := &Command{Target: Target{Store: filepath.Join(t.TempDir(), "jobs.db")}}
 	if err := (&Migrate{}).Run(c, probe.Streams{Out: io.Discard}); err != nil {
@@ -36,9 +36,9 @@ func TestInterruptedEnqueue(t *testing.T) {
 	if _, err := io.WriteString(typed, strings.Repeat("{}\n\n", 1010)); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); count(t, c) < 1000; { // what is written at once
+	for deadline := time.Now().Add(time.Minute); count(t, c) < 1000; { // the jobs of the first write
 		if time.Now().After(deadline) {
-			t.Fatal("nothing is enqueued")
+			t.Fatal("no jobs were enqueued")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

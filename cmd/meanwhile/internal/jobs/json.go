@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// writeJSON writes a value as a line of JSON. What would change a terminal is escaped there, beyond what encoding/json
-// escapes.
+// writeJSON writes a value as a line of JSON. In addition to what encoding/json escapes, it escapes characters that would affect a terminal.
 func writeJSON(w io.Writer, value any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -25,7 +24,7 @@ func writeJSON(w io.Writer, value any) error {
 	return nil
 }
 
-// escape escapes what is not printable; in JSON it can only be within strings.
+// escape escapes characters that are not printable; in JSON they can only be in strings.
 func escape(text []byte) []byte {
 	plain := func(r rune) bool { return r >= ' ' && r < 0x7f || r > 0x7f && unicode.IsPrint(r) }
 	if bytes.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {

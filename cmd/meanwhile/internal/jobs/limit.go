@@ -84,7 +84,7 @@ func (l *Limit) ofQueue(ctx context.Context, s job.Store, change, asJSON bool, s
 	return err
 }
 
-// recorded writes what a command did to the audit log, or failed to, and returns its error.
+// recorded writes an action, or its failure, to the audit log, and returns its error.
 func recorded(ctx context.Context, s job.Store, streams probe.Streams, done job.AuditEntry, err error) error {
 	if err != nil {
 		done.Changed = 0
@@ -93,7 +93,7 @@ func recorded(ctx context.Context, s job.Store, streams probe.Streams, done job.
 	return err
 }
 
-// changed returns the limits with those that were given.
+// changed returns limits in which the given flags are set.
 func (l *Limit) changed(to job.Limits) job.Limits {
 	change(&to.Running, l.Running)
 	changeRate(&to.Starts, l.Starts)
@@ -107,7 +107,7 @@ func (l *Limit) changed(to job.Limits) job.Limits {
 	return to
 }
 
-// change sets what was given.
+// change sets a value if it was given.
 func change[T any](to, given *T) {
 	if given != nil {
 		*to = *given
@@ -120,7 +120,7 @@ func changeRate(to *job.Rate, given *rate) {
 	}
 }
 
-// most is a bound of how many jobs run.
+// most formats a maximum number of running jobs.
 func most(n int) string {
 	if n == 0 {
 		return "no bound"
@@ -157,7 +157,7 @@ func describeLimits(queue string, use job.LimitUse) string {
 	return inColumns(lines)
 }
 
-// inColumns writes names and values, one a line.
+// inColumns formats names and values, one pair per line.
 func inColumns(lines [][2]string) string {
 	var b strings.Builder
 	for _, line := range lines {
@@ -166,10 +166,10 @@ func inColumns(lines [][2]string) string {
 	return b.String()
 }
 
-// A rate is job.Rate as it is written on a command line: 500/1m, with a burst 500/1m/50, and 0 for none.
+// A rate is a job.Rate as written on a command line: 500/1m, with a burst 500/1m/50, and 0 for no rate.
 type rate job.Rate
 
-// UnmarshalText reads a rate.
+// UnmarshalText parses a rate.
 func (r *rate) UnmarshalText(text []byte) error {
 	wrong := fmt.Errorf("%.40q is no rate: give a number and a time, such as 500/1m, with a third part for how many may start at once, or 0 for no bound", text)
 	parts := strings.Split(string(text), "/")

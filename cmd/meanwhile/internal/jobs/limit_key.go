@@ -37,7 +37,7 @@ func (l *Limit) ofKey(ctx context.Context, s job.Store, change, asJSON bool, str
 	return err
 }
 
-// changedKey returns the limits of a key with those that were given.
+// changedKey returns limits of a key in which the given flags are set.
 func (l *Limit) changedKey(to job.KeyLimits) job.KeyLimits {
 	change(&to.Running, l.Running)
 	changeRate(&to.Starts, l.Starts)
@@ -71,10 +71,10 @@ func describeKeyLimits(queue, key string, use job.LimitUse) string {
 	return inColumns(lines)
 }
 
-// keysAtOnce is how many keys are read at once.
+// keysAtOnce is how many keys are read in one call.
 const keysAtOnce = 1000
 
-// list lists the keys that have limits of their own.
+// list lists the keys that have their own limits.
 func (l *Limit) list(ctx context.Context, s job.Store, c *Command, streams probe.Streams) error {
 	var rows []row
 	for after := ""; ; {

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestDescribeThrottled: the time until jobs start again is worded as job.Why words it.
+// TestDescribeThrottled: the time until jobs start again has the same wording as in job.Why.
 func TestDescribeThrottled(t *testing.T) {
 	for of, text := range map[string]string{
 		"queue": describeLimits("mail", job.LimitUse{QueueHeld: 2 * time.Minute}),

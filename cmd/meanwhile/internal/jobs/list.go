@@ -18,10 +18,10 @@ type List struct {
 
 const (
 	defaultListed = 50
-	tablePart     = 500 // rows that are held
+	tablePart     = 500 // rows that are buffered
 )
 
-// Run lists.
+// Run lists the jobs.
 func (l *List) Run(c *Command, streams probe.Streams) error {
 	filter, err := l.filter()
 	if err != nil {
@@ -38,7 +38,7 @@ func (l *List) Run(c *Command, streams probe.Streams) error {
 	}
 	return c.use(false, func(ctx context.Context, s job.Store) error {
 		if limit > 0 {
-			filter.Limit = limit + 1 // to know whether there are more
+			filter.Limit = limit + 1 // one more, to know whether there are more
 		}
 		more := false
 		t := newTable(streams.Out, column{title: "ID"}, column{title: "STATE"}, column{title: "KIND", least: 8},
@@ -81,7 +81,7 @@ func (l *List) Run(c *Command, streams probe.Streams) error {
 	})
 }
 
-// listRow shows a job in a line, and its last failure in a second one.
+// listRow formats a job as a line, with its last failure in a second line.
 func listRow(j *job.Job, now time.Time) row {
 	r := row{cells: []string{j.ID.String(), string(j.View(now)), j.Kind, j.Queue, stateTime(j, now)}}
 	if text := j.LastError(); text != "" && j.State != job.Completed {
@@ -93,7 +93,7 @@ func listRow(j *job.Job, now time.Time) row {
 	return r
 }
 
-// stateTime says when a job came into its state, or when it is due.
+// stateTime returns when a job entered its state, or when it is due.
 func stateTime(j *job.Job, now time.Time) string {
 	since := j.RunAt
 	switch {
@@ -120,8 +120,8 @@ func coarse(age time.Duration) time.Duration {
 	return age.Truncate(time.Second)
 }
 
-// in says in how long something is.
+// in formats the time until something happens.
 func in(d time.Duration) string { return "in " + durationtext.Short(d) }
 
-// ago says for how long something has been.
+// ago formats the time since something happened.
 func ago(d time.Duration) string { return durationtext.Short(max(d, 0)) + " ago" }

@@ -28,7 +28,7 @@ type migrator interface {
 	MigrateTo(ctx context.Context, version int) error
 }
 
-// Run migrates.
+// Run migrates the tables.
 func (m *Migrate) Run(c *Command, streams probe.Streams) error {
 	switch {
 	case m.To != nil && m.Status:

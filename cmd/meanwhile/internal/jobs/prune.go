@@ -25,7 +25,7 @@ func (*Prune) Help() string {
 	return "Workers prune continuously, with these defaults unless they are configured otherwise. Unfinished jobs are never pruned."
 }
 
-// Run prunes.
+// Run prunes the jobs.
 func (p *Prune) Run(c *Command, streams probe.Streams) error {
 	retention := map[job.State]time.Duration{
 		job.Completed: time.Duration(p.Completed), job.Canceled: time.Duration(p.Canceled), job.Discarded: time.Duration(p.Discarded),
@@ -56,7 +56,8 @@ func (p *Prune) Run(c *Command, streams probe.Streams) error {
 	})
 }
 
-// pruneAll deletes part after part, and returns how many in all. Each part compares some limit keys with their jobs as well.
+// pruneAll deletes jobs in batches, and returns the number of all of them. Each batch also compares the counters of some limit
+// keys with their jobs.
 func pruneAll(ctx context.Context, s job.Store, retention map[job.State]time.Duration, repaired func(job.LaneRepair)) (pruned int, err error) {
 	for {
 		part, err := s.Prune(ctx, retention, prunePart)

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A partsStore prunes in parts, which are given.
+// A partsStore returns the given results from Prune.
 type partsStore struct {
 	job.Store
 	parts []job.Pruned
@@ -21,7 +21,7 @@ func (s *partsStore) Prune(context.Context, map[job.State]time.Duration, int) (j
 	return part, nil
 }
 
-// TestPruneReportsRepairs: also those of the last part, which deletes nothing.
+// TestPruneReportsRepairs: repairs are reported, including those of the last batch, which deletes nothing.
 func TestPruneReportsRepairs(t *testing.T) {
 	first, last := job.LaneRepair{Queue: "q", Key: "a", Wrong: "x"}, job.LaneRepair{Queue: "q", Key: "b", Wrong: "y"}
 	s := &partsStore{parts: []job.Pruned{{Deleted: 1000, Repaired: []job.LaneRepair{first}}, {Deleted: 2}, {Repaired: []job.LaneRepair{last}}}}

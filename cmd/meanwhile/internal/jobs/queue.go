@@ -37,7 +37,7 @@ func (*Queues) Run(c *Command, streams probe.Streams) error {
 	})
 }
 
-// table writes a table, unless JSON was wanted, or says that there is nothing to write.
+// table writes a table, or a message if there are no rows. With --json it writes nothing, since the rows have been written.
 func (c *Command) table(streams probe.Streams, rows []row, none string, columns ...column) error {
 	switch {
 	case c.JSON:
@@ -87,7 +87,7 @@ func (p *pausing) set(c *Command, streams probe.Streams, paused bool) error {
 		return usage("give the name of a queue, or --cron with that of a cron")
 	}
 	for _, name := range p.Queues {
-		if err := job.ActionMove(name).Check(); err != nil { // what jobs can be moved to is the name of a queue
+		if err := job.ActionMove(name).Check(); err != nil { // a name is valid for a queue if jobs can be moved to it
 			return &probe.UsageError{Err: err}
 		}
 	}

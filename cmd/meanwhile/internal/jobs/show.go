@@ -24,7 +24,7 @@ type Show struct {
 
 const (
 	timeLayout  = "2006-01-02 15:04:05"
-	foldedLines = 8 // of a stack
+	foldedLines = 8 // lines of a stack that are shown
 )
 
 // Run prints everything about each of the jobs.
@@ -61,13 +61,13 @@ func (s *Show) Run(c *Command, streams probe.Streams) error {
 	})
 }
 
-// A shownJob is a job as JSON, with why it does not run while it is queued.
+// A shownJob is the JSON of a job, with the reason why it does not run while it is queued.
 type shownJob struct {
 	*job.Job
 	Why string `json:"why,omitempty"`
 }
 
-// describe says everything about a job. No text of the job reaches the result as it is.
+// describe returns a description of everything about a job. Texts of the job are made printable.
 func describe(j *job.Job, why string, now time.Time, stacks bool) string {
 	var b strings.Builder
 	field := func(name, format string, args ...any) {
@@ -159,7 +159,7 @@ func attempts(j *job.Job) string {
 	return text
 }
 
-// pretty shows JSON over lines, with text such as < and é as it is.
+// pretty formats JSON on several lines, without escaping characters such as < and é.
 func pretty(text json.RawMessage) []string {
 	var b bytes.Buffer
 	if json.Indent(&b, text, "", "  ") != nil {
@@ -168,7 +168,7 @@ func pretty(text json.RawMessage) []string {
 	return strings.Split(b.String(), "\n")
 }
 
-// A moment of a job's life.
+// A lifeEvent is an event in the life of a job.
 type lifeEvent struct {
 	at    time.Time
 	text  string
@@ -176,7 +176,7 @@ type lifeEvent struct {
 	stack string
 }
 
-// timeline tells the life of a job in order.
+// timeline returns the events in the life of a job in order.
 func timeline(j *job.Job, now time.Time) []lifeEvent {
 	events := []lifeEvent{{at: j.Created, text: "created"}}
 	for _, f := range j.Failures {
@@ -207,11 +207,11 @@ func timeline(j *job.Job, now time.Time) []lifeEvent {
 	return events
 }
 
-// fold shortens a stack, unless all is wanted: what comes after the panic's first frames is counted.
+// fold shortens a stack unless all is set: it skips the frames of the panic itself, and counts the lines after the first ones.
 func fold(stack string, all bool) []string {
 	lines := strings.Split(strings.TrimSpace(stack), "\n")
 	for i, text := range lines {
-		// The frames above are those of the panic itself; each takes two lines.
+		// The frames above belong to the panic itself; each has two lines.
 		if !all && strings.HasPrefix(text, "panic(") && i+2 < len(lines) {
 			lines = lines[i+2:]
 			break

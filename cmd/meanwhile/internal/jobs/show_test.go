@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// nasty is a text that would do something to a terminal.
+// nasty is a text that would affect a terminal.
 const nasty = "\x1b[2Jx\r\x07\u009b\u202e\x7f"
 
 func nastyJob(now time.Time) *job.Job {

@@ -15,7 +15,7 @@ type Stats struct {
 	Kinds bool `help:"Count each kind of a queue separately."`
 }
 
-// figures are those of a queue, or of a kind in it.
+// figures are the numbers of a queue, or of a kind in it.
 type figures struct {
 	Queue     string        `json:"queue"`
 	Kind      string        `json:"kind,omitempty"`
@@ -24,11 +24,11 @@ type figures struct {
 	Completed int64         `json:"completed"`
 	Canceled  int64         `json:"canceled"`
 	Discarded int64         `json:"discarded"`
-	Wait      time.Duration `json:"wait"` // of the job that is due the longest
+	Wait      time.Duration `json:"wait"` // of the job that has been due for the longest time
 	Paused    bool          `json:"paused"`
 }
 
-// Run counts.
+// Run counts the jobs.
 func (st *Stats) Run(c *Command, streams probe.Streams) error {
 	return c.use(false, func(ctx context.Context, s job.Store) error {
 		counts, err := s.Counts(ctx)
@@ -112,7 +112,7 @@ func (f *figures) row(kinds bool) row {
 	return row{cells: cells}
 }
 
-// sumUp returns the figures by queue, and by kind if these are wanted, in the order of their names.
+// sumUp returns the figures by queue, and by kind if kinds is set, in the order of their names.
 func sumUp(counts []job.Count, queues []job.QueueInfo, kinds bool) []*figures {
 	type key struct{ queue, kind string }
 	sums := map[key]*figures{}

@@ -12,20 +12,20 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// A column of a table. One with a least width may be cut down to that.
+// A column is a column of a table. If least is set, it may be shortened to that width.
 type column struct {
 	title string
 	right bool
 	least int
 }
 
-// A row has a text for each column, and may have a line of its own below.
+// A row has a text for each column, and may have an additional line below.
 type row struct {
 	cells []string
 	below string
 }
 
-// A table is written in parts, so that it need not be in memory as a whole; the first part says how wide its columns are.
+// A table is written in parts, so that it need not be in memory as a whole; the first part determines the widths of its columns.
 type table struct {
 	w       *bufio.Writer
 	width   int
@@ -37,7 +37,7 @@ func newTable(w io.Writer, columns ...column) *table {
 	return &table{w: bufio.NewWriter(w), width: widthOf(w), columns: columns}
 }
 
-// widthOf returns the columns of a terminal, and 80 for what is none.
+// widthOf returns the width of a terminal, or 80 if w is not a terminal.
 func widthOf(w io.Writer) int {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -47,7 +47,7 @@ func widthOf(w io.Writer) int {
 	return 80
 }
 
-// write writes rows; their texts may hold anything.
+// write writes rows; their texts may have any characters.
 func (t *table) write(rows []row) error {
 	for _, r := range rows {
 		for i, cell := range r.cells {
@@ -68,10 +68,10 @@ func (t *table) write(rows []row) error {
 			_, _ = t.w.WriteString(ansi.Truncate("    "+probe.Printable(r.below), t.width, "…") + "\n")
 		}
 	}
-	return t.w.Flush() // errors stay with the writer until then
+	return t.w.Flush() // the writer keeps earlier errors until then
 }
 
-// measure makes the columns as wide as what is in them, and then the widest that may be cut narrower until all fit.
+// measure makes the columns as wide as their texts, and then reduces the widest columns that may be shortened until all fit.
 func (t *table) measure(rows []row) {
 	t.widths = make([]int, len(t.columns))
 	all := 2 * (len(t.columns) - 1)

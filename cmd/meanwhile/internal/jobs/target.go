@@ -17,11 +17,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/storeurl"
 	"github.com/meanwhile-go/meanwhile/job"
 	_ "github.com/meanwhile-go/meanwhile/job/postgres" // postgres: and postgresql:
-	_ "github.com/meanwhile-go/meanwhile/job/redis"    // redis: and its like
+	_ "github.com/meanwhile-go/meanwhile/job/redis"    // redis: and similar schemes
 	_ "github.com/meanwhile-go/meanwhile/job/sqlite"   // sqlite: and file:
 )
 
-// A Target is the store that a command works with, as kong fills it.
+// A Target has the flags for the store that a command uses, filled in by kong.
 type Target struct {
 	Store string `env:"MEANWHILE_STORE" placeholder:"URL" help:"The store of the jobs: sqlite:jobs.db, the path of a SQLite file, postgres://user@host/database, redis://host, or a keyword string such as \"host=db dbname=app\" (default sqlite:meanwhile.db). Other users of the machine may see a password in a flag, but not in the environment."`
 }
@@ -31,12 +31,12 @@ const (
 	pingTimeout  = 15 * time.Second
 )
 
-// AfterApply refuses a store that is given as nothing, as by a variable that is not set: another would be used than was meant.
+// AfterApply refuses an empty store, such as an unset variable: another store than the intended one would be used.
 func (*Target) AfterApply(ctx *kong.Context) error {
 	return refuseEmpty(ctx, func(v *kong.Value) bool { return v.Flag != nil && v.Name == "store" })
 }
 
-// refuseEmpty returns an error for a flag, or an argument that may be left out, which was given as nothing.
+// refuseEmpty returns an error for an empty flag or argument that which selects.
 func refuseEmpty(ctx *kong.Context, which func(*kong.Value) bool) error {
 	for _, p := range ctx.Path {
 		given := p.Positional
@@ -68,10 +68,10 @@ func (t *Target) address() string {
 	return t.Store
 }
 
-// String names the store without its password.
+// String returns the store without its password.
 func (t *Target) String() string { return probe.Printable(storeurl.Redacted(t.address())) }
 
-// CheckStore returns what is wrong with the name of the store, without showing it.
+// CheckStore validates the URL of the store. Its errors do not show the URL.
 func (t *Target) CheckStore() error {
 	if err := t.check(); err != nil {
 		return fmt.Errorf("--store: %w", err)
@@ -91,7 +91,7 @@ func (t *Target) check() error {
 
 var errMemory = errors.New("a store in memory would be empty, and end with the command: give a file, such as sqlite:jobs.db")
 
-// file returns the path of the file that the store is in, if it is.
+// file returns the path of the store's file, if it is a file.
 func (t *Target) file() (path string, ok bool) {
 	scheme, rest, _ := strings.Cut(t.address(), ":")
 	if scheme != "sqlite" && scheme != "file" {
@@ -107,7 +107,7 @@ func (t *Target) file() (path string, ok bool) {
 	return path, true
 }
 
-// Open opens the store. A file that is not there is made only if create is set.
+// Open opens the store. A missing file is created only if create is set.
 func (t *Target) Open(ctx context.Context, create bool) (job.Store, error) {
 	if err := t.check(); err != nil {
 		return nil, fmt.Errorf("store %s: %w", t, err)
@@ -126,12 +126,12 @@ func (t *Target) Open(ctx context.Context, create bool) (job.Store, error) {
 	return s, nil
 }
 
-// use calls fn with the store, once it answers. A signal cancels ctx, and a second one exits.
+// use calls fn with the store when it answers. A signal cancels ctx, and a second one exits the process.
 func (t *Target) use(create bool, fn func(ctx context.Context, s job.Store) error) error {
 	return interrupt.Run("jobs", func(ctx context.Context) error { return t.with(ctx, create, fn) })
 }
 
-// with calls fn with the store, once it answers.
+// with calls fn with the store when it answers.
 func (t *Target) with(ctx context.Context, create bool, fn func(ctx context.Context, s job.Store) error) error {
 	return t.withUnfit(ctx, create, func(ctx context.Context, s job.Store) error {
 		ping, cancel := context.WithTimeout(ctx, pingTimeout)
@@ -143,7 +143,7 @@ func (t *Target) with(ctx context.Context, create bool, fn func(ctx context.Cont
 	})
 }
 
-// withUnfit is with for a store that may have no tables, or others.
+// withUnfit is with for a store whose tables may be missing or of another version.
 func (t *Target) withUnfit(ctx context.Context, create bool, fn func(ctx context.Context, s job.Store) error) error {
 	s, err := t.Open(ctx, create)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // Workers is "meanwhile jobs workers".
 type Workers struct{}
 
-// Run lists the workers that have not said that they leave.
+// Run lists the workers that have not announced that they are leaving.
 func (*Workers) Run(c *Command, streams probe.Streams) error {
 	return c.use(false, func(ctx context.Context, s job.Store) error {
 		workers, err := s.Workers(ctx)
@@ -39,7 +39,7 @@ func (*Workers) Run(c *Command, streams probe.Streams) error {
 	})
 }
 
-// workerState says whether a worker claims jobs.
+// workerState returns whether a worker claims jobs.
 func workerState(w job.WorkerInfo) string {
 	switch {
 	case w.Stopping:

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestWorkersTellTheirState lists three workers, of which one is quiet and one stops.
+// TestWorkersTellTheirState lists three workers: one is quiet and one is stopping.
 func TestWorkersTellTheirState(t *testing.T) {
 	c := &Command{Target: Target{Store: filepath.Join(t.TempDir(), "jobs.db")}}
 	err := c.use(true, func(ctx context.Context, s job.Store) error {

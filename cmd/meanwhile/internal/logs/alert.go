@@ -13,13 +13,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// An alertSetting is an alert, and the URL that is called when it fires and when it is over; empty: none is.
+// An alertSetting is an alert, and the URL of the webhook for when it fires and when it ends; "" for none.
 type alertSetting struct {
 	server.Alert
 	webhook string
 }
 
-// alert reads an element of the list alerts.
+// alert parses an element of the list alerts.
 func (r *routeSettings) alert(n *yaml.Node) error {
 	var a alertSetting
 	text := func(s string) (string, error) { return s, nil }
@@ -57,7 +57,7 @@ func (r *routeSettings) alert(n *yaml.Node) error {
 	return nil
 }
 
-// checkWebhook returns what is wrong with the URL of a webhook. Its errors do not show it, since it may have a secret.
+// checkWebhook validates the URL of a webhook. Its errors do not show the URL, since it may contain a secret.
 func checkWebhook(text string) error {
 	if err := (&httprequest.Args{URL: text}).Check(); err != nil {
 		return fmt.Errorf("%w: give one such as https://example.com/alerts", err)
@@ -68,7 +68,7 @@ func checkWebhook(text string) error {
 	return nil
 }
 
-// alertText returns what an alert does. Of its webhook it has the host alone.
+// alertText describes an alert. Of its webhook it shows only the host.
 func alertText(a alertSetting) string {
 	text := fmt.Sprintf("%s: %d records", a.Name, a.Count)
 	if filter := a.Filter.String(); filter != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// readAnalogger takes what a configuration file of Analogger says. It comes before flags and the other file.
+// readAnalogger applies a configuration file of Analogger, before the flags and the other file.
 func (p *plan) readAnalogger() error {
 	if p.AnaloggerConfig == "" {
 		return nil
@@ -47,7 +47,7 @@ func (p *plan) readAnalogger() error {
 	return nil
 }
 
-// readAnaloggerConfig reads the file. The error has a line for all that is wrong.
+// readAnaloggerConfig reads the file. Its error has a line for each problem.
 func readAnaloggerConfig(name string) (*analogger.Config, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -83,7 +83,7 @@ func analoggerRoutes(c *analogger.Config) (routes []server.Route) {
 	return routes
 }
 
-// analoggerFallback is the route of services that no log is for.
+// analoggerFallback returns the route of services without a log of their own.
 func analoggerFallback(c *analogger.Config) server.Route {
 	return server.Route{Words: c.Levels, Dedupe: true, Raw: true, To: []server.Destination{analoggerPlace(c.DefaultLog)}}
 }

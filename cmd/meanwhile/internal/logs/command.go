@@ -3,7 +3,7 @@ package logs
 
 import "github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/send"
 
-// A Command is what "meanwhile logs" was asked for, as kong fills it.
+// A Command has the subcommands of "meanwhile logs", filled in by kong.
 type Command struct {
 	Serve Serve        `cmd:"" help:"Run a log server: receive, store, search and forward records."`
 	Send  send.Command `cmd:"" help:"Send the output of a command, or stdin, to a log server."`

@@ -17,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// count prints how many records have which values.
+// count prints the number of records for each value.
 func (c *Find) count(ctx context.Context, f storage.Finder, q storage.Query, streams probe.Streams) error {
 	var counts *storage.Counts
 	var err error
@@ -48,7 +48,7 @@ func (c *Find) count(ctx context.Context, f storage.Finder, q storage.Query, str
 	return printCounts(streams.Out, counts)
 }
 
-// limitGroups counts groups beyond a limit, if it is not 0, as others.
+// limitGroups merges the groups beyond a limit into the others. A limit of 0 keeps all groups.
 func limitGroups(counts *storage.Counts, limit int) {
 	if limit == 0 || len(counts.Groups) <= limit {
 		return
@@ -86,7 +86,7 @@ func printCounts(w io.Writer, counts *storage.Counts) error {
 	return t.Flush()
 }
 
-// sparkline draws numbers, the largest of them as high as a line is.
+// sparkline draws numbers as bars, scaled to the largest one.
 func sparkline(numbers []int64) string {
 	heights := []rune("▁▂▃▄▅▆▇█")
 	most := max(slices.Max(numbers), 1)

@@ -51,7 +51,7 @@ const filterHelp = `A filter is words and conditions:
 Keys are time, level, service, message, task (with what is below it), job, number, and those of attributes, such as
 job.kind. Quote the whole filter for the shell. See docs/logs-search.md.`
 
-// Run finds.
+// Run searches the records.
 func (c *Find) Run(streams probe.Streams) error {
 	q, err := query(c.Filter)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *Find) Run(streams probe.Streams) error {
 	})
 }
 
-// find prints what is found. Records that come as JSON from a server, and are wanted so, stay as they are.
+// find prints the records. If the output is JSON, the JSON lines of a server are printed unchanged.
 func (c *Find) find(ctx context.Context, f storage.Finder, q storage.Query, p *printer) (n int, err error) {
 	if server, ok := f.(*remote.Client); ok && c.JSON {
 		return p.lines(server.FindJSON(ctx, q))
@@ -100,7 +100,7 @@ func (c *Find) find(ctx context.Context, f storage.Finder, q storage.Query, p *p
 
 const timeLayout = "2006-01-02 15:04:05"
 
-// query parses the filters, of which all have to match.
+// query parses the filters, which are combined with AND.
 func query(filters []string) (q storage.Query, err error) {
 	text := strings.Join(filters, " ")
 	if q.Filter, err = filter.Parse(text); err == nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/otlp"
 )
 
-// planOf is what a command line comes to.
+// planOf returns the plan of a command line.
 func planOf(t *testing.T, arguments ...string) (*plan, error) {
 	t.Helper()
 	var c Serve
@@ -49,7 +49,7 @@ func written(t *testing.T, text string) (name string) {
 	return name
 }
 
-// A server forwards what it keeps to one that comes later, and to one that never comes.
+// TestForward: a server forwards stored records to a server that starts later, and has one that never starts as another output.
 func TestForward(t *testing.T) {
 	t.Parallel()
 	first, second := freeAddress(t), freeAddress(t)
@@ -100,13 +100,13 @@ func TestForward(t *testing.T) {
 			return err
 		}
 		if there := p.report(p.running.Load()).Forwards["otlp://"+second]; len(there) != 1 || there[0].Service != "api" || there[0].Sent != 500 || there[0].Left != 500 || there[0].Failure != "" {
-			t.Errorf("told of an output: %+v", there)
+			t.Errorf("report of an output: %+v", there)
 		}
 		if err := until(ctx, func() bool {
 			away := p.report(p.running.Load()).Forwards["nats://127.0.0.1:1/nobody"]
 			return len(away) == 1 && away[0].Sent == 0 && away[0].Failure != ""
 		}); err != nil {
-			return fmt.Errorf("it is not told why an output waits: %w", err)
+			return fmt.Errorf("the report does not say why an output waits: %w", err)
 		}
 		serving.Cancel(errEnough)
 		if _, err := serving.Wait(ctx); err != nil && !errors.Is(err, errEnough) {
@@ -127,7 +127,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// until waits for something that another program or connection brings about.
+// until waits until done returns true, for events in another program or connection.
 func until(ctx context.Context, done func() bool) error {
 	for !done() {
 		if err := meanwhile.Sleep(ctx, 10*time.Millisecond); err != nil {

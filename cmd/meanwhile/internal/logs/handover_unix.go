@@ -15,9 +15,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-const maxHandover = 8 << 20 // bytes of what is said of one connection
+const maxHandover = 8 << 20 // bytes of the state of one connection
 
-// socketPair returns two ends of a socket, one of them for another process.
+// socketPair returns the two ends of a socket; theirs is for another process.
 func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {
@@ -35,8 +35,8 @@ func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
 	return conn.(*net.UnixConn), theirs, nil
 }
 
-// sendConns sends connections: for each the length of what is said of it, with its descriptor, and that as JSON. A length
-// of zero ends them.
+// sendConns sends connections: for each the length of its state, together with its descriptor, and then the state as JSON. A
+// length of zero is the end.
 func sendConns(to *net.UnixConn, conns []server.HandoverConn) error {
 	var length [4]byte
 	for i := range conns {
@@ -66,7 +66,7 @@ func sendConns(to *net.UnixConn, conns []server.HandoverConn) error {
 	return err
 }
 
-// receiveConns returns what sendConns sends. After an error it returns those that came before.
+// receiveConns returns the connections sent by sendConns. After an error it returns those that came before.
 func receiveConns(from *net.UnixConn) (conns []server.HandoverConn, err error) {
 	rights := make([]byte, syscall.CmsgSpace(4))
 	for {
@@ -101,7 +101,7 @@ func receiveConns(from *net.UnixConn) (conns []server.HandoverConn, err error) {
 	}
 }
 
-// received returns the connection whose descriptor came.
+// received returns the connection for a received descriptor.
 func received(rights []byte) (net.Conn, error) {
 	messages, err := syscall.ParseSocketControlMessage(rights)
 	if err != nil {

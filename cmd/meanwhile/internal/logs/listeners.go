@@ -21,7 +21,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
-// Names of listeners, which are those of their flags.
+// Names of listeners, which are the names of their flags.
 const (
 	nameListen    = "listen"
 	nameHTTP      = "http"
@@ -32,10 +32,10 @@ const (
 	nameJSON      = "json"
 )
 
-// listenerNames are in the order in which they are reported.
+// listenerNames has the names in the order in which listeners are reported.
 var listenerNames = []string{nameListen, nameHTTP, nameAnalogger, nameSyslogTCP, nameSyslogUDP, nameJSON, nameSyslogTLS}
 
-// A listenerSetting is the value of such a flag: HOST:PORT, and what holds for this listener alone, as "?allow=10.0.0.0/8&tls=on".
+// A listenerSetting is the value of such a flag: HOST:PORT, and options for this listener alone, as in "?allow=10.0.0.0/8&tls=on".
 type listenerSetting struct {
 	address  string
 	allow    []netip.Prefix
@@ -50,7 +50,7 @@ const (
 	exampleAddress = "127.0.0.1:6767"
 )
 
-// parseListener reads the value of the flag with a name.
+// parseListener parses the value of the flag with a name.
 func parseListener(name, text string) (s listenerSetting, err error) {
 	text, query, _ := strings.Cut(text, "?")
 	s.address = text
@@ -72,7 +72,7 @@ func parseListener(name, text string) (s listenerSetting, err error) {
 	return s, nil
 }
 
-// set reads one option.
+// set parses one option.
 func (s *listenerSetting) set(name, option, value string) (err error) {
 	known := optionsOf(name)
 	switch {
@@ -113,7 +113,7 @@ func optionsOf(name string) []string {
 	return []string{"allow", "auth", "client-ca", "key-file", "tls"}
 }
 
-// networks reads networks and addresses with commas between them.
+// networks parses networks and addresses separated by commas.
 func networks(text string) (all []netip.Prefix, err error) {
 	for one := range strings.SplitSeq(text, ",") {
 		n, err := netip.ParsePrefix(one)
@@ -136,7 +136,7 @@ func (c *Serve) addresses() map[string]string {
 	}
 }
 
-// readAddresses reads what the flags of the listeners say.
+// readAddresses parses the flags of the listeners.
 func (p *plan) readAddresses() error {
 	p.settings = map[string]*listenerSetting{}
 	addresses := p.addresses()
@@ -156,7 +156,7 @@ func (p *plan) readAddresses() error {
 	return nil
 }
 
-// readListeners makes the listeners, and wants those that others can reach to ask who comes, or to know from where.
+// readListeners creates the listeners. Listeners that other machines can reach must authenticate their clients or restrict their addresses.
 func (p *plan) readListeners() error {
 	for _, name := range listenerNames {
 		s := p.settings[name]
@@ -195,18 +195,18 @@ func (p *plan) readListeners() error {
 	return nil
 }
 
-// asks reports whether a listener asks who comes, or takes an input from some networks only.
+// asks reports whether a listener authenticates its clients, or an input accepts only some networks.
 func (p *plan) asks(l *server.Listener, key string) bool {
 	switch {
 	case l.TLS != nil && l.TLS.ClientCAs != nil:
 		return true
-	case l.Name == nameHTTP: // who may send is not who may read
+	case l.Name == nameHTTP: // senders and readers are authenticated separately
 		return p.reading.Asks() && key != ""
 	}
 	return key != "" || len(l.Allow) > 0
 }
 
-// remedy says what makes an address one that may be open to others.
+// remedy says how to protect a listener that other machines can reach.
 func remedy(l *server.Listener, p *plan) string {
 	with := func(options string) string {
 		return fmt.Sprintf("--%s '%s?%s'", l.Name, probe.Printable(l.Address), options)
@@ -225,7 +225,7 @@ func remedy(l *server.Listener, p *plan) string {
 	return "say who may send, as " + with("allow=192.168.0.0/16") + ", " + everybody
 }
 
-// keyOf returns the key that clients bring to a listener, empty for none.
+// keyOf returns the key that clients of a listener must send, or "" for none.
 func (p *plan) keyOf(name string) (string, error) {
 	s := p.settings[name]
 	switch {
@@ -237,8 +237,8 @@ func (p *plan) keyOf(name string) (string, error) {
 	return readKeyFile(s.keyFile)
 }
 
-// tlsOf returns the TLS of a listener, nil for none. A certificate turns it on for clients of meanwhile, HTTP and syslog by TLS;
-// clients of Analogger and of JSON by TCP seldom speak it.
+// tlsOf returns the TLS configuration of a listener, or nil for none. With a certificate, TLS is on by default for clients of
+// meanwhile, HTTP, and syslog over TLS; clients of Analogger and of JSON over TCP seldom support it.
 func (p *plan) tlsOf(name string) (*tls.Config, error) {
 	s := p.settings[name]
 	on := p.certificate != nil && (name == nameListen || name == nameHTTP)
@@ -272,7 +272,7 @@ func (p *plan) tlsOf(name string) (*tls.Config, error) {
 	return c, nil
 }
 
-// openHTTP reports whether HTTP is for everybody who has come in: nobody is asked, or the certificate has said it.
+// openHTTP reports whether HTTP needs no further authentication: it is turned off, or client certificates are required.
 func (p *plan) openHTTP() (bool, error) {
 	s := p.settings[nameHTTP]
 	if s == nil || s.authOff || p.NoAuth {

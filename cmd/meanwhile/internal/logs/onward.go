@@ -18,15 +18,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// onward is a system that what the store keeps is forwarded to.
+// onward is an output that stored records are forwarded to.
 type onward struct {
 	output outputs.Output
 	filter filter.Filter
-	cursor string // the name of the file that keeps its place
-	newest bool   // begins behind what is stored already
+	cursor string // name of the file with its position
+	newest bool   // starts after the records that are already stored
 }
 
-// forward reads an element of the list forward: a URL, or a mapping.
+// forward parses an element of the list forward: a URL, or a mapping.
 func (r *routeSettings) forward(n *yaml.Node) error {
 	var to, secretFile string
 	var o onward
@@ -78,8 +78,8 @@ func (r *routeSettings) forward(n *yaml.Node) error {
 	return nil
 }
 
-// forwardAll forwards what the store keeps, until ctx is canceled. Where each output has come is kept beside the store. One
-// that cannot go on holds up nobody else.
+// forwardAll forwards stored records until ctx is canceled. The position of each output is kept beside the store. An output that
+// cannot continue does not delay the others.
 func (p *plan) forwardAll(ctx context.Context, store storage.Store) error {
 	if len(p.routes.onward) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func (p *plan) forwardAll(ctx context.Context, store storage.Store) error {
 	return nil
 }
 
-// cursorName returns the name of a file for the name of an output.
+// cursorName returns a file name for the name of an output.
 func cursorName(name string) string {
 	var b strings.Builder
 	for _, c := range []byte(name) {

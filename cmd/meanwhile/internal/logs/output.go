@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// Output is how records are printed, as kong fills it.
+// Output has the flags that say how records are printed, filled in by kong.
 type Output struct {
 	JSON     bool   `group:"How" name:"json" xor:"format" help:"Print each record as a line of JSON."`
 	Template string `group:"How" xor:"format" placeholder:"TEMPLATE" help:"Print each record with this Go template, such as '{{.Time}} {{.Message}}'."`
@@ -24,11 +24,11 @@ type Output struct {
 // A printer prints records.
 type printer struct {
 	w      *bufio.Writer
-	append func(b []byte, r *logs.Record) ([]byte, error) // a record, with its line's end
+	append func(b []byte, r *logs.Record) ([]byte, error) // appends a record, with a line end
 	buffer []byte
 }
 
-// printer returns what prints records to the output.
+// printer returns a printer for the output.
 func (o *Output) printer(streams probe.Streams) (*printer, error) {
 	p := &printer{w: bufio.NewWriterSize(streams.Out, 64<<10)}
 	zone := time.Local
@@ -63,12 +63,12 @@ func (p *printer) print(r *logs.Record) (err error) {
 	return err
 }
 
-// all prints records, also those before an error, and counts them.
+// all prints records, including those before an error, and returns their number.
 func (p *printer) all(records meanwhile.Stream[logs.Record]) (n int, err error) {
 	return printEach(p, records, func(r logs.Record) error { return p.print(&r) })
 }
 
-// lines prints lines as they are.
+// lines prints lines unchanged.
 func (p *printer) lines(texts meanwhile.Stream[[]byte]) (n int, err error) {
 	return printEach(p, texts, func(text []byte) error {
 		p.buffer = append(append(p.buffer[:0], text...), '\n')
@@ -84,7 +84,7 @@ func printEach[T any](p *printer, all meanwhile.Stream[T], print func(T) error) 
 			err = print(one)
 		}
 		if err != nil {
-			if last := p.w.Flush(); last != nil { // which is also what print has failed with
+			if last := p.w.Flush(); last != nil { // which is also the error of print
 				err = last
 			}
 			return n, err

@@ -14,14 +14,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A Part is a log server inside another program. It is never replaced while that program runs.
+// A Part is a log server inside another program. It does not support replacing the program.
 type Part struct {
 	plan  *plan
 	store storage.Store
 }
 
-// NewPart reads settings as "meanwhile logs serve" does, from a file, the environment and the defaults. A folder that is given
-// is where records are kept, whatever they say.
+// NewPart reads settings as "meanwhile logs serve" does, from a file, the environment and the defaults. If folder is set, records
+// are stored there, whatever the settings say.
 func NewPart(folder, file string, logger *slog.Logger, streams probe.Streams) (*Part, error) {
 	var c Serve
 	parser, err := kong.New(&c, kong.Name("meanwhile logs serve"))
@@ -51,8 +51,7 @@ func NewPart(folder, file string, logger *slog.Logger, streams probe.Streams) (*
 	return &Part{plan: p}, nil
 }
 
-// Open opens the store, whose tasks are in the scope of ctx. It returns nil when no route leads to one. The calls of webhooks are
-// enqueued in jobs.
+// Open opens the store, whose tasks are in the scope of ctx. It returns nil if no route leads to the store. Webhook calls are enqueued in jobs.
 func (s *Part) Open(ctx context.Context, jobs job.Store) (storage.Finder, error) {
 	s.plan.webhooks.jobs = jobs
 	var err error
@@ -62,21 +61,21 @@ func (s *Part) Open(ctx context.Context, jobs job.Store) (storage.Finder, error)
 	return s.store, nil
 }
 
-// Run takes records in until ctx is canceled.
+// Run receives records until ctx is canceled.
 func (s *Part) Run(ctx context.Context) error {
 	_, err := s.plan.run(ctx, s.store, server.Config{})
 	return err
 }
 
-// Close closes the store, once nobody uses it any more.
+// Close closes the store. Nothing may use it any more.
 func (s *Part) Close() error { return closeStore(s.store) }
 
-// Reread does what HUP asks for.
+// Reread does the same as a HUP signal.
 func (s *Part) Reread() {
 	if server := s.plan.running.Load(); server != nil {
 		s.plan.again(server)
 	}
 }
 
-// String says what would be done, a thing a line.
+// String describes the configuration, one setting per line.
 func (s *Part) String() string { return s.plan.String() }

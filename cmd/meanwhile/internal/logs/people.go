@@ -8,17 +8,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// people writes records for people to read: a line each, and indented ones for what a message has more of.
+// people formats records for people: one line each, with the rest of a message in indented lines.
 //
 //	05-04 03:02:01.500 WARN  api  timed out  status=503 took=1.5s task=main/search
 //	    what comes after the first line of the message
 type people struct {
 	zone   *time.Location
-	year   int // whose times need no year
+	year   int // times of this year are shown without it
 	colors bool
 }
 
-// Styles, as terminals know them.
+// Terminal escape sequences for styles.
 const (
 	plain  = "\x1b[0m"
 	dim    = "\x1b[2m"
@@ -76,7 +76,7 @@ func appendAttrs(b []byte, r *logs.Record) []byte {
 	return b
 }
 
-// valueText is a value as people read it, and as a filter takes it.
+// valueText formats a value for people, in a form that a filter accepts.
 func valueText(v slog.Value) string {
 	var view logs.View
 	view.AddAttr(slog.Attr{Key: "v", Value: v})

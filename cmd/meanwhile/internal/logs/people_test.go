@@ -15,8 +15,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// Whatever a record holds, what is printed of it has line feeds and tabs, and nothing else that a terminal obeys; and each
-// line of it but the first is indented.
+// TestNothingReachesTheTerminal: whatever a record contains, the only control characters in its printed text are line feeds and
+// tabs; and each line except the first is indented.
 func TestNothingReachesTheTerminal(t *testing.T) {
 	hostile := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.SampledFrom([]rune("\x1b[2J\u009b\r\n\t\x07\u202e\u2028a=\" ")), 0, 12, -1),
 		rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
@@ -58,7 +58,7 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// Only a terminal gets colors, unless it is not to.
+// TestColorsAreForTerminals: colors are used only for terminals, and can be turned off.
 func TestColorsAreForTerminals(t *testing.T) {
 	controller, terminal, err := pty.Open()
 	if errors.Is(err, pty.ErrUnsupported) {
@@ -74,13 +74,13 @@ func TestColorsAreForTerminals(t *testing.T) {
 	defer func() { _ = file.Close() }()
 	t.Setenv("NO_COLOR", "")
 	if o := (&Output{}); !o.colors(terminal) || o.colors(file) || o.colors(&strings.Builder{}) {
-		t.Error("a terminal gets none, or something else does")
+		t.Error("colors are missing on a terminal, or used for another output")
 	}
 	if (&Output{NoColor: true}).colors(terminal) {
-		t.Error("--no-color is not heeded")
+		t.Error("--no-color has no effect")
 	}
 	t.Setenv("NO_COLOR", "1")
 	if (&Output{}).colors(terminal) {
-		t.Error("NO_COLOR is not heeded")
+		t.Error("NO_COLOR has no effect")
 	}
 }

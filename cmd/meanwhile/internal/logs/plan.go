@@ -24,27 +24,27 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// A plan is settings that make sense.
+// A plan is a valid configuration.
 type plan struct {
 	*Serve
 	logger      *slog.Logger
 	streams     probe.Streams
 	listeners   []server.Listener
 	certificate *certificate.Certificate    // nil without TLS
-	settings    map[string]*listenerSetting // of the listeners, by their names
+	settings    map[string]*listenerSetting // of the listeners, by name
 	reading     *access.Guard
 	users       int
 	keepAge     time.Duration
 	keepSize    int64
 	syncEvery   time.Duration // 0: the interval
-	fallback    server.Route  // of what the file says nothing
+	fallback    server.Route  // for records without a route in the file
 	running     atomic.Pointer[server.Server]
-	changed     atomic.Pointer[routeSettings] // what HUP has read again; nil: nothing yet
+	changed     atomic.Pointer[routeSettings] // settings that were read again after HUP; nil before that
 	webhooks    *webhooks
-	forwarders  atomic.Pointer[map[string]*forward.Forwarder] // by their names
+	forwarders  atomic.Pointer[map[string]*forward.Forwarder] // by name
 }
 
-// plan checks the settings.
+// plan validates the settings.
 func (c *Serve) plan(logger *slog.Logger, streams probe.Streams) (*plan, error) {
 	p := &plan{Serve: c, logger: logger, streams: streams}
 	for _, step := range []func() error{p.readKey, p.readTLS, p.readAnalogger, p.readAddresses, p.readReaders, p.readKeep, p.readRoutes, p.readListeners, p.readWebhooks} {
@@ -113,7 +113,7 @@ func (p *plan) readTLS() (err error) {
 	return nil
 }
 
-// readReaders makes the guard of what is read.
+// readReaders creates the guard for readers.
 func (p *plan) readReaders() error {
 	users, err := settings.Users(p.User, p.UserFile)
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *plan) readReaders() error {
 	return err
 }
 
-// hosts returns the hosts that HTTP requests may ask for.
+// hosts returns the names that the Host header of HTTP requests may have.
 func (p *plan) hosts(asks bool) []string {
 	http := p.settings[nameHTTP]
 	if http == nil || asks && len(p.Host) == 0 {
@@ -174,7 +174,7 @@ func keepSize(text string) (int64, error) {
 	return keep, nil
 }
 
-const mostRecord = logs.MaxRecord - 1024 // beside the message there is more in a record
+const mostRecord = logs.MaxRecord - 1024 // a record has more than the message
 
 func checkMaxRecord(bytes int) error {
 	if bytes < 64 || bytes > mostRecord {
@@ -183,8 +183,7 @@ func checkMaxRecord(bytes int) error {
 	return nil
 }
 
-// check says what is wrong with the value of a key of the file, so that it is told with its line. What it does not know is
-// told without one.
+// check validates the value of a key in the file, so that an error has its line number. Other errors are reported without one.
 func (c *Serve) check(key string, value any) (err error) {
 	switch key {
 	case "user":
@@ -211,7 +210,7 @@ func (c *Serve) check(key string, value any) (err error) {
 	return err
 }
 
-// readRoutes adds what the flags say to the routes of the files.
+// readRoutes adds the routes of the flags to those of the files.
 func (p *plan) readRoutes() error {
 	if len(p.fallback.To) == 0 {
 		p.fallback.Dedupe = p.Dedupe
@@ -227,7 +226,7 @@ func (p *plan) readRoutes() error {
 	return nil
 }
 
-// readWebhooks makes what calls the webhooks of alerts.
+// readWebhooks creates the caller of alert webhooks.
 func (p *plan) readWebhooks() error {
 	key, err := work.SigningKey(p.WebhookKeyFile)
 	if err != nil {
@@ -237,8 +236,8 @@ func (p *plan) readWebhooks() error {
 	return nil
 }
 
-// fall adds the route of what no other names, but for the places where a route of the file brings all of it: else that could not
-// count repeats there.
+// fall adds the route for records without another route. It leaves out destinations to which a route of the file already sends
+// all records: there the added route could not count repeats.
 func (r *routeSettings) fall(back server.Route) {
 	to := slices.Clone(back.To)
 	for _, route := range r.routes {
@@ -253,7 +252,7 @@ func (r *routeSettings) fall(back server.Route) {
 	}
 }
 
-// reread reads the routes and limits of the files again.
+// reread reads the routes and limits in the files again.
 func (p *plan) reread() (*routeSettings, error) {
 	var again routeSettings
 	if p.Config != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// String says what would be done, a thing a line.
+// String describes the configuration, one setting per line.
 func (p *plan) String() string {
 	var b strings.Builder
 	for _, l := range p.listeners {
@@ -44,7 +44,7 @@ func (p *plan) String() string {
 	return b.String()
 }
 
-// listenerText says what holds for a listener.
+// listenerText describes the options of a listener.
 func listenerText(l *server.Listener) (text string) {
 	if l.TLS != nil {
 		text += ", by TLS"
@@ -58,7 +58,7 @@ func listenerText(l *server.Listener) (text string) {
 	return text
 }
 
-// keepText says what is kept of a service, where that is said.
+// keepText describes the retention of a service, as far as it is set.
 func keepText(keep segment.Retention) string {
 	var said []string
 	switch {
@@ -76,7 +76,7 @@ func keepText(keep segment.Retention) string {
 	return strings.Join(said, ", ")
 }
 
-// ageText writes an age as the file has it.
+// ageText formats an age as it is written in the file.
 func ageText(age time.Duration) string {
 	const day = 24 * time.Hour
 	if age%day == 0 {
@@ -85,7 +85,7 @@ func ageText(age time.Duration) string {
 	return age.String()
 }
 
-// servicesText says of which services something is.
+// servicesText describes a list of services.
 func servicesText(services []string) string {
 	if len(services) == 0 {
 		return "all else"
@@ -101,7 +101,7 @@ func limitText(l server.Limit) string {
 	return text
 }
 
-// routeText says what a route does.
+// routeText describes a route.
 func routeText(r server.Route) string {
 	text := servicesText(r.Services)
 	if r.Level != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// redaction reads an element of the list redact: what is replaced in records.
+// redaction parses an element of the list redact: what is replaced in records.
 func (r *routeSettings) redaction(n *yaml.Node) error {
 	rule := server.Redaction{Name: fmt.Sprintf("rule %d", len(r.redact)+1)}
 	text := func(s string) (string, error) { return s, nil }
@@ -44,7 +44,7 @@ func (r *routeSettings) redaction(n *yaml.Node) error {
 	return nil
 }
 
-// redactText says what a redaction replaces.
+// redactText describes a redaction.
 func redactText(r server.Redaction) string {
 	var what []string
 	if len(r.Attrs) > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// A replacer replaces nothing where there is no signal to ask for it.
+// A replacer does nothing on systems without a signal for it.
 type replacer struct{}
 
 func newReplacer(*plan) (*replacer, error) { return &replacer{}, nil }
@@ -34,7 +34,7 @@ func (r *replacer) replace(context.Context, []server.HandoverConn) error {
 	return errors.New("this system cannot replace a running program")
 }
 
-// Signals that ask for something other than the end. The second comes from nowhere.
+// Signals other than those that stop the program. The second is never sent.
 var (
 	reopenSignal  os.Signal = syscall.SIGHUP
 	replaceSignal os.Signal = syscall.SIGABRT

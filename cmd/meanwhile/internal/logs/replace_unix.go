@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	replaceTime    = 30 * time.Second // for the next program to begin, after which this one goes on
-	parentTime     = 30 * time.Second // for the one before to end
-	handoverSocket = "connections"    // the name of the socket that they come by
+	replaceTime    = 30 * time.Second // for the next program to start; if it does not, this one continues
+	parentTime     = 30 * time.Second // for the previous program to end
+	handoverSocket = "connections"    // name of the socket that passes connections
 )
 
-// A replacer has another program take the place of this one at USR2: the addresses stay open, and so do connections.
+// A replacer replaces this process by a new one at USR2, without closing listening addresses or connections.
 type replacer struct {
 	upgrader *tableflip.Upgrader
 	logger   *slog.Logger
@@ -35,7 +35,7 @@ type replacer struct {
 	began    bool
 
 	mu      sync.Mutex
-	streams map[string]net.Listener // by name, open until the end
+	streams map[string]net.Listener // by name, open until the program ends
 	packets map[string]net.PacketConn
 }
 
@@ -49,8 +49,8 @@ func newReplacer(p *plan) (*replacer, error) {
 
 func (r *replacer) close() { r.upgrader.Stop() }
 
-// ready reports, once, that the program serves: to that before, which ends then, and in the file of the process ID. A program that goes
-// on because the next one failed is ready again, and the one before has long ended.
+// ready reports, once, that the program serves: to the previous program, which then exits, and by writing the PID file. A program that continues
+// because its successor failed is ready again, but its predecessor has long exited.
 func (r *replacer) ready() error {
 	if r.began {
 		return nil
@@ -66,10 +66,10 @@ func (r *replacer) ready() error {
 	return err
 }
 
-// asked reports whether the program is to be replaced, once for each time.
+// asked reports whether a replacement was requested, once for each request.
 func (r *replacer) asked() bool { return r.want.Swap(false) }
 
-// ask notes that the program is to be replaced.
+// ask requests a replacement of the program.
 func (r *replacer) ask() { r.want.Store(true) }
 
 // listen returns a listener that can be closed, while the address stays open.
@@ -121,7 +121,7 @@ func (r *replacer) listenPacket(l *server.Listener) (net.PacketConn, error) {
 	return net.FilePacketConn(f)
 }
 
-// unless leaves err out when the error that it tells of in other words is there.
+// unless returns err, or nil if first, which has the same cause, is an error.
 func unless(first, err error) error {
 	if first != nil {
 		return nil
@@ -129,7 +129,7 @@ func unless(first, err error) error {
 	return err
 }
 
-// replace starts the program that lies where this one did, gives it the connections, and returns nil when it serves.
+// replace starts the program at the path of this one, passes it the connections, and returns nil when it serves.
 func (r *replacer) replace(ctx context.Context, conns []server.HandoverConn) error {
 	waiting, cancel := context.WithTimeout(ctx, parentTime)
 	defer cancel()
@@ -147,7 +147,7 @@ func (r *replacer) replace(ctx context.Context, conns []server.HandoverConn) err
 	}
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		sending := meanwhile.Async(ctx, func(context.Context) (failed, _ error) {
-			return sendConns(ours, conns), nil // as a result: a failure would cancel the scope
+			return sendConns(ours, conns), nil // as a result, since an error would cancel the scope
 		}, meanwhile.Name("hand over connections"))
 		err := r.upgrader.Upgrade()
 		if err != nil {
@@ -157,14 +157,14 @@ func (r *replacer) replace(ctx context.Context, conns []server.HandoverConn) err
 		if err != nil {
 			return errors.Join(err, r.takeBack(theirs))
 		}
-		if sent != nil { // it has begun without them
+		if sent != nil { // it has started without them
 			r.logger.Error("logs: connections were lost", "error", sent)
 		}
 		return nil
 	}, meanwhile.Name("replace the program"))
 }
 
-// takeBack has nobody hold connections that were on their way.
+// takeBack closes connections that were in transit, so that no process holds them.
 func (r *replacer) takeBack(theirs *os.File) error {
 	conn, err := net.FileConn(theirs)
 	if err != nil {
@@ -172,14 +172,14 @@ func (r *replacer) takeBack(theirs *os.File) error {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(time.Second))
-	conns, _ := receiveConns(conn.(*net.UnixConn)) // those that were sent before it failed
+	conns, _ := receiveConns(conn.(*net.UnixConn)) // those that were sent before the failure
 	for _, h := range conns {
 		_ = h.Conn.Close()
 	}
 	return nil
 }
 
-// inherited returns the connections that the program before has handed over, none when there was none.
+// inherited returns the connections that the previous program has handed over, if any.
 func (r *replacer) inherited() ([]server.HandoverConn, error) {
 	f, err := r.upgrader.File(handoverSocket)
 	if f == nil || err != nil {
@@ -199,7 +199,7 @@ func (r *replacer) inherited() ([]server.HandoverConn, error) {
 	return conns, nil
 }
 
-// Signals that ask for something other than the end.
+// Signals other than those that stop the program.
 var (
 	reopenSignal  os.Signal = syscall.SIGHUP
 	replaceSignal os.Signal = syscall.SIGUSR2

@@ -20,14 +20,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// routeSettings is what the file says beyond the flags.
+// routeSettings are the settings in the file that are not flags.
 type routeSettings struct {
 	routes []server.Route
 	limits []server.Limit
 	redact []server.Redaction
 	onward []onward
 	alerts []alertSetting
-	keep   map[string]segment.Retention // what is kept of some services
+	keep   map[string]segment.Retention // retention of some services
 }
 
 func (r *routeSettings) file() settings.File {
@@ -37,7 +37,7 @@ func (r *routeSettings) file() settings.File {
 	}}
 }
 
-// list reads a list with each.
+// list returns a function that parses a list, calling each for its elements.
 func list(each func(*yaml.Node) error) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Kind != yaml.SequenceNode {
@@ -53,7 +53,7 @@ func list(each func(*yaml.Node) error) func(*yaml.Node) error {
 	}
 }
 
-// mapping reads the keys of a mapping.
+// mapping parses the keys of a mapping.
 func mapping(n *yaml.Node, what string, keys map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return fmt.Errorf("line %d: %s is written as KEY: VALUE", n.Line, what)
@@ -102,7 +102,7 @@ func (r *routeSettings) route(n *yaml.Node) error {
 	return err
 }
 
-// destination reads one as the flag --to has it, or a file with its settings.
+// destination parses a destination in the syntax of --to, or a file with its settings.
 func (r *routeSettings) destination(route *server.Route, n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		to, err := r.parseDestination(n.Value)
@@ -129,7 +129,7 @@ func (r *routeSettings) destination(route *server.Route, n *yaml.Node) error {
 	return err
 }
 
-// parseDestination reads a destination as the flag --to has it.
+// parseDestination parses a destination in the syntax of --to.
 func (r *routeSettings) parseDestination(text string) (server.Destination, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	switch {
@@ -153,7 +153,7 @@ func (r *routeSettings) parseDestination(text string) (server.Destination, error
 
 var inBraces = regexp.MustCompile(`\{\w+\}`)
 
-// linePath checks the path of a file of lines.
+// linePath checks the path of a file output.
 func linePath(text string) (string, error) {
 	for _, part := range inBraces.FindAllString(text, -1) {
 		if part != "{service}" {
@@ -206,7 +206,7 @@ func (r *routeSettings) retain(n *yaml.Node) error {
 	return err
 }
 
-// orNone parses a bound, of which zero is none.
+// orNone returns a parser for a limit, in which zero means no limit.
 func orNone[T time.Duration | int64](parse func(string) (T, error)) func(string) (T, error) {
 	return func(text string) (T, error) {
 		n, err := parse(text)
@@ -217,7 +217,7 @@ func orNone[T time.Duration | int64](parse func(string) (T, error)) func(string)
 	}
 }
 
-// value reads one value.
+// value returns a function that parses one value.
 func value[T any](into *T, parse func(string) (T, error), want string) func(*yaml.Node) error {
 	return func(n *yaml.Node) (err error) {
 		if n.Kind == yaml.ScalarNode {
@@ -245,7 +245,7 @@ func texts(into *[]string) func(*yaml.Node) error {
 	}
 }
 
-// services reads names of services, or their beginnings.
+// services returns a function that parses names of services, or prefixes of names.
 func services(into *[]string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if err := texts(into)(n); err != nil {
@@ -271,7 +271,7 @@ func level(into *slog.Leveler) func(*yaml.Node) error {
 	}
 }
 
-// fraction reads the digits of a fraction of a second, as Go writes them in layouts of times.
+// fraction parses the number of digits of a fraction of a second, and returns it as in Go's time layouts.
 func fraction(text string) (int, error) {
 	switch text {
 	case ".000", ".000000", ".000000000":
@@ -288,7 +288,7 @@ func mode(text string) (uint32, error) {
 	return uint32(n), err
 }
 
-// age reads a time, of days as well.
+// age parses a duration, which may be in days.
 func age(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
@@ -297,7 +297,7 @@ func age(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// bytes reads a size, of thousands or of 1024s.
+// bytes parses a size with decimal or binary units.
 func bytes(text string) (int64, error) {
 	factor := int64(1)
 	for _, unit := range []struct {

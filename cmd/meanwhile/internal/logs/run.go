@@ -19,7 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// serve serves until ctx is canceled, or another program has taken the place of this one.
+// serve serves until ctx is canceled, or another program has replaced this one.
 func (p *plan) serve(ctx context.Context) error {
 	r, err := newReplacer(p)
 	if err != nil {
@@ -33,7 +33,7 @@ func (p *plan) serve(ctx context.Context) error {
 	process.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
 		server := p.running.Load()
 		switch {
-		case server == nil: // it begins, or is being replaced
+		case server == nil: // it is starting, or is being replaced
 		case sig == replaceSignal:
 			r.ask()
 			server.HandOver()
@@ -53,7 +53,7 @@ func (p *plan) serve(ctx context.Context) error {
 	}
 }
 
-// once serves until ctx is canceled or the program is to be replaced. Then it returns the connections that are open.
+// once serves until ctx is canceled or the program is to be replaced. In the latter case it returns the open connections.
 func (p *plan) once(ctx context.Context, r *replacer, resume []server.HandoverConn) (handover []server.HandoverConn, err error) {
 	var store storage.Store
 	err = meanwhile.Run(ctx, func(ctx context.Context) (err error) {
@@ -62,17 +62,17 @@ func (p *plan) once(ctx context.Context, r *replacer, resume []server.HandoverCo
 		}
 		server, err := p.run(ctx, store, server.Config{
 			Listen: r.listen, ListenPacket: r.listenPacket, Ready: r.ready, Resume: resume,
-			Stopping: func() { p.logger.Info("logs: stopping") }, // Main prints what does not end
+			Stopping: func() { p.logger.Info("logs: stopping") }, // Main prints the tasks that do not end
 		})
 		if server != nil {
 			handover = server.HandoverConns()
 		}
 		return err
 	}, meanwhile.Name("serve"))
-	return handover, errors.Join(err, closeStore(store)) // once nobody uses it any more
+	return handover, errors.Join(err, closeStore(store)) // nothing uses it any more
 }
 
-// open opens the store, when a route leads to it.
+// open opens the store if a route leads to it.
 func (p *plan) open(ctx context.Context) (storage.Store, error) {
 	if !p.stores() {
 		return nil, nil
@@ -89,7 +89,7 @@ func (p *plan) open(ctx context.Context) (storage.Store, error) {
 
 var segmentSync = map[string]segment.Sync{"always": segment.Always, "interval": segment.Interval, "os": segment.OS}
 
-// unlessZero makes a bound of zero none.
+// unlessZero returns the limit, or -1, which means no limit, for zero.
 func unlessZero[T time.Duration | int64](bound T) T {
 	if bound == 0 {
 		return -1
@@ -104,7 +104,7 @@ func closeStore(store storage.Store) error {
 	return store.Close()
 }
 
-// run runs a server until ctx is canceled, or it is to hand over.
+// run runs a server until ctx is canceled, or it has to hand over its connections.
 func (p *plan) run(ctx context.Context, store storage.Store, c server.Config) (*server.Server, error) {
 	server, err := p.server(store, c)
 	if err != nil {
@@ -122,7 +122,7 @@ func (p *plan) run(ctx context.Context, store storage.Store, c server.Config) (*
 	return server, err
 }
 
-// server returns the server of the settings, added to what c has.
+// server returns a server for the settings; c has the settings of its caller.
 func (p *plan) server(store storage.Store, c server.Config) (*server.Server, error) {
 	var srv *server.Server
 	var sessions *server.Sessions
@@ -160,7 +160,7 @@ func (p *plan) server(store storage.Store, c server.Config) (*server.Server, err
 	return srv, nil
 }
 
-// again does what HUP asks for: files are opened again, and what may change is read again. What is wrong changes nothing.
+// again handles HUP: files are reopened, and settings that can change are read again. If they are invalid, nothing changes.
 func (p *plan) again(server *server.Server) {
 	server.Reopen()
 	if p.certificate != nil {

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// safe returns a text with all that could change a terminal, or the order of what it shows, written as an escape.
+// safe returns a text in which all characters that could affect a terminal, or the order of its text, are escaped.
 func safe(text string) string { return string(appendSafe(nil, text, "")) }
 
-// appendSafe appends a text as safe returns it, but for the characters of kept.
+// appendSafe appends a text escaped as by safe, except for the characters in kept.
 func appendSafe(b []byte, text, kept string) []byte {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRuneInString(text)
@@ -28,7 +28,7 @@ func appendSafe(b []byte, text, kept string) []byte {
 	return b
 }
 
-// appendValue appends a text as one word: in quotes where it would not be one.
+// appendValue appends a text as one word, quoted if necessary.
 func appendValue(b []byte, text string) []byte {
 	bare := text != ""
 	for _, r := range text {

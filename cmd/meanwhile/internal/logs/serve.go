@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// Serve is what "meanwhile logs serve" was asked for, as kong fills it.
+// Serve has the flags of "meanwhile logs serve", filled in by kong.
 type Serve struct {
 	Config          string `env:"MEANWHILE_LOGS_SERVE_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file. Its keys are the names of these flags, and routes, limits, redact, alerts, keep and forward. Routes, limits, redactions and alerts are reloaded on HUP."`
 	AnaloggerConfig string `env:"MEANWHILE_LOGS_SERVE_ANALOGGER_CONFIG" placeholder:"FILE" help:"Use this configuration file of Analogger: its address, its key and its log destinations."`
@@ -78,7 +78,7 @@ it, and exit; a second one exits at once.
 Exit codes: 0 stopped; 1 not able to serve; 2 usage error; 124 something did not stop in time.`
 }
 
-// BeforeResolve lets kong take settings from the file, where neither a flag nor the environment has them.
+// BeforeResolve makes kong use settings from the file if neither a flag nor the environment has them.
 func (c *Serve) BeforeResolve(ctx *kong.Context, path *kong.Path) error {
 	file := c.routes.file()
 	file.Check = c.check
@@ -89,7 +89,7 @@ func (c *Serve) BeforeResolve(ctx *kong.Context, path *kong.Path) error {
 	return file.Resolve(ctx, path)
 }
 
-// Run serves. When the exit code is not 0 it exits.
+// Run serves. If the exit code is not 0, it exits the process.
 func (c *Serve) Run(streams probe.Streams) error {
 	p, err := c.plan(slog.New(slog.NewTextHandler(streams.Err, nil)), streams)
 	if err != nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// serverReport is what a server says of itself: "meanwhile logs stats" prints it.
+// serverReport is the status report of a server, which "meanwhile logs stats" prints.
 type serverReport struct {
 	server.Stats
-	Forwards map[string][]forwards `json:"forwards,omitempty"` // by their names
+	Forwards map[string][]forwards `json:"forwards,omitempty"` // by name
 }
 
-// forwards is how far an output has come with a service.
+// forwards is the progress of an output for a service.
 type forwards struct {
 	forward.Stats
-	Behind  string `json:"behind,omitempty"`  // the age of the oldest record that waits
-	Failure string `json:"failure,omitempty"` // why it waits; without secrets, as outputs say it
+	Behind  string `json:"behind,omitempty"`  // age of the oldest record that is not sent yet
+	Failure string `json:"failure,omitempty"` // why records are not sent; without secrets, as in all errors of outputs
 }
 
-// report returns what a server and its forwarders have done.
+// report returns the statistics of a server and its forwarders.
 func (p *plan) report(server *server.Server) serverReport {
 	t := serverReport{Stats: server.Stats()}
 	all := p.forwarders.Load()

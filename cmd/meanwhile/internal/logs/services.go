@@ -24,7 +24,7 @@ func (*Services) Help() string {
 Exit codes: 0 listed, 1 not listed, 2 usage error, 130 interrupted.`
 }
 
-// Run lists.
+// Run lists the services.
 func (c *Services) Run(streams probe.Streams) error {
 	return c.use(streams, func(ctx context.Context, f storage.Finder) error {
 		services, err := f.Services(ctx)
@@ -61,7 +61,7 @@ func (c *Services) Run(streams probe.Streams) error {
 	})
 }
 
-// size is a number of bytes in at most 6 characters.
+// size formats a number of bytes in at most 6 characters.
 func size(bytes int64) string {
 	n := float64(bytes)
 	for _, unit := range []string{"B", "KB", "MB", "GB"} {
@@ -73,7 +73,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.3g TB", n)
 }
 
-// ago says how long ago a time was.
+// ago formats how long ago a time was.
 func ago(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 )
 
-// TestSettings wants each setting under one name, in flags, the environment and the file, and a row in the guide.
+// TestSettings: each setting has the same name as a flag, in the environment and in the file, and a row in the guide.
 func TestSettings(t *testing.T) {
 	guide, err := os.ReadFile("../../../../docs/logs.md")
 	if err != nil {
@@ -43,7 +43,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// FuzzRoutes reads any file: what is wrong is told with its line.
+// FuzzRoutes reads arbitrary files: errors have a line number.
 func FuzzRoutes(f *testing.F) {
 	for _, seed := range []string{
 		"routes: [{service: [a, b*], level: warn, words: x, dedupe: true, to: [store, {file: a, mode: '0640', max-bytes: 1MB, daily: true, max-age: 3d}]}]\nlimits: [{service: a, rate: 1.5, burst: 3}]",

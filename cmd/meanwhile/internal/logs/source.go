@@ -20,7 +20,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A Source is where records are looked for, as kong fills it.
+// A Source has the flags for the server to search, filled in by kong.
 type Source struct {
 	Server    string        `group:"Where" env:"MEANWHILE_LOGS_SERVER" default:"http://127.0.0.1:6768" placeholder:"URL" help:"URL of the log server (default ${default})."`
 	TokenFile string        `group:"Where" env:"MEANWHILE_LOGS_TOKEN_FILE" placeholder:"FILE" help:"File with the read token of the server. Without it, MEANWHILE_LOGS_TOKEN is the token."`
@@ -29,7 +29,7 @@ type Source struct {
 	TLSKey    string        `group:"Where" env:"MEANWHILE_LOGS_TLS_KEY" placeholder:"FILE" help:"Private key of the client certificate."`
 	Timeout   time.Duration `group:"Where" default:"30s" placeholder:"TIME" help:"Give up when the server sends nothing for this long (default ${default})."`
 
-	Of string `kong:"-"` // how the flags of another command begin, such as logs for --logs and --logs-ca; default: those above
+	Of string `kong:"-"` // prefix of the flags in another command, such as logs for --logs and --logs-ca; default: the flags above
 }
 
 // A Place is a Source, or a folder.
@@ -38,10 +38,10 @@ type Place struct {
 	Dir folder `group:"Where" placeholder:"DIR" help:"Read the folder of a log server that is not running, instead."`
 }
 
-// A folder is a flag with the name of one. One that is given has a name: a script whose variable is empty would search the server.
+// A folder is the value of a flag with the name of a folder. It must not be empty: a script with an unset variable would search the server.
 type folder string
 
-// UnmarshalText reads the flag.
+// UnmarshalText parses the value.
 func (f *folder) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return errors.New("it is empty: give a name, or leave the flag out")
@@ -50,10 +50,10 @@ func (f *folder) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// mostToken is the longest token, in bytes.
+// mostToken is the maximum length of a token in bytes.
 const mostToken = 4096
 
-// flag is how the flag is called.
+// flag returns the name of a flag.
 func (s *Source) flag(name string) string {
 	switch {
 	case s.Of == "":
@@ -64,7 +64,7 @@ func (s *Source) flag(name string) string {
 	return "--" + s.Of + "-" + name
 }
 
-// Client returns the client of the server. Lost is told when a follow has lost its connection.
+// Client returns a client of the server. It calls lost when following records has lost its connection.
 func (s *Source) Client(lost func(error)) (*remote.Client, error) {
 	if s.Timeout <= 0 {
 		return nil, usage("%s: give a positive time", s.flag("timeout"))
@@ -84,7 +84,7 @@ func (s *Source) Client(lost func(error)) (*remote.Client, error) {
 	return client, nil
 }
 
-// token reads the token. It is no flag, which other users of the machine could see.
+// token reads the token. It is not a flag, which other users of the machine could see.
 func (s *Source) token() (string, error) {
 	if s.TokenFile == "" {
 		return strings.TrimSpace(os.Getenv("MEANWHILE_LOGS_TOKEN")), nil
@@ -102,12 +102,12 @@ func (s *Source) token() (string, error) {
 	return token, nil
 }
 
-// use calls fn with what finds records, until a signal.
+// use calls fn with the finder of records. A signal cancels its ctx.
 func (p *Place) use(streams probe.Streams, fn func(ctx context.Context, f storage.Finder) error) error {
 	if p.Dir == "" {
 		said := ""
 		client, err := p.Client(func(err error) {
-			if text := safe(err.Error()); text != said { // a server may be away for hours
+			if text := safe(err.Error()); text != said { // a server may be unavailable for hours
 				said = text
 				fmt.Fprintf(streams.Err, "meanwhile: %s; trying again\n", text)
 			}
@@ -134,7 +134,7 @@ func (p *Place) use(streams probe.Streams, fn func(ctx context.Context, f storag
 	})
 }
 
-// absent says what to do when there is no server.
+// absent adds to an error what to do if there is no server.
 func absent(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("%w: start meanwhile logs serve, or give --server", err)

@@ -23,7 +23,7 @@ func (*Stats) Help() string {
 Exit codes: 0 printed, 1 not printed, 2 usage error, 130 interrupted.`
 }
 
-// Run prints.
+// Run prints the report.
 func (c *Stats) Run(streams probe.Streams) error {
 	client, err := c.Client(nil)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Stats) Run(streams probe.Streams) error {
 	}))
 }
 
-// outline writes JSON as indented lines of "name: value", in its order. What is empty or zero is left out.
+// outline formats JSON as indented lines of "name: value", in the same order. Empty and zero values are omitted.
 func outline(text json.RawMessage) ([]byte, error) {
 	o := &outliner{decoder: json.NewDecoder(strings.NewReader(string(text)))}
 	o.decoder.UseNumber()
@@ -59,7 +59,7 @@ type outliner struct {
 	out     []byte
 }
 
-// value writes the next value, under its name.
+// value formats the next value, with its name.
 func (o *outliner) value(indent, name string) error {
 	token, err := o.decoder.Token()
 	if err != nil {
@@ -90,7 +90,7 @@ func (o *outliner) value(indent, name string) error {
 			return err
 		}
 	}
-	if len(o.out) == headed { // nothing is in it
+	if len(o.out) == headed { // it has no content
 		o.out = o.out[:begin]
 	}
 	_, err = o.decoder.Token()

@@ -27,7 +27,7 @@ func (*Tail) Help() string {
 Exit codes: 0 printed; 1 failed; 2 usage error; 130 interrupted.`
 }
 
-// Run prints, and follows.
+// Run prints the newest records, and follows new ones.
 func (c *Tail) Run(streams probe.Streams) error {
 	q, err := query(c.Filter)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Tail) Run(streams probe.Streams) error {
 	})
 }
 
-// newest prints the newest records, and returns where a follow begins that neither misses nor repeats one.
+// newest prints the newest records, and returns the position from which following neither misses nor repeats a record.
 func (c *Tail) newest(ctx context.Context, f storage.Finder, q storage.Query, p *printer) (after map[string]uint64, err error) {
 	services, err := f.Services(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *Tail) newest(ctx context.Context, f storage.Finder, q storage.Query, p 
 	return after, err
 }
 
-// follow prints what comes in. An error that does not end it is said.
+// follow prints new records. An error that does not end it is reported.
 func (c *Tail) follow(ctx context.Context, f storage.Finder, q storage.Query, p *printer, streams probe.Streams) error {
 	var failed error
 	for r, err := range f.Follow(ctx, q) {

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A slow finder yields a record, an error that does not end it, another record, and its end.
+// A slow finder yields a record, an error that does not end the stream, and another record.
 type slow struct {
 	storage.Finder
 	end error
@@ -25,7 +25,7 @@ func (s *slow) Follow(context.Context, storage.Query) meanwhile.Stream[logs.Reco
 	}
 }
 
-// What a follow misses is said, and it goes on.
+// TestTailSaysWhatItMisses: following reports missed records, and continues.
 func TestTailSaysWhatItMisses(t *testing.T) {
 	var out, said strings.Builder
 	streams := probe.Streams{Out: &out, Err: &said}

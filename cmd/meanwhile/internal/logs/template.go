@@ -11,13 +11,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A recordTemplate prints records as somebody wants them.
+// A recordTemplate prints records in a user's format.
 type recordTemplate struct {
 	template *template.Template
 	zone     *time.Location
 }
 
-// templateRecord is what a template sees.
+// templateRecord is the data of a template.
 type templateRecord struct {
 	Time    stamp
 	Level   slog.Level
@@ -30,13 +30,13 @@ type templateRecord struct {
 	record  *logs.Record
 }
 
-// JSON is the record as --json prints it.
+// JSON returns the record as --json prints it.
 func (r *templateRecord) JSON() string { return string(r.record.AppendJSON(nil)) }
 
-// A stamp is a time that writes itself shorter.
+// A stamp is a time with a shorter String.
 type stamp struct{ time.Time }
 
-// String is the time in RFC 3339, to the millisecond.
+// String formats the time in RFC 3339, to the millisecond.
 func (s stamp) String() string { return s.Format("2006-01-02T15:04:05.000Z07:00") }
 
 func newTemplate(text string, zone *time.Location) (*recordTemplate, error) {
@@ -45,13 +45,13 @@ func newTemplate(text string, zone *time.Location) (*recordTemplate, error) {
 		return nil, &probe.UsageError{Err: templateError(err)}
 	}
 	rt := &recordTemplate{template: t, zone: zone}
-	if _, err := rt.append(nil, &logs.Record{}); err != nil { // fields that there are not
+	if _, err := rt.append(nil, &logs.Record{}); err != nil { // detects unknown fields
 		return nil, usage(`%w; there are Time, Level, Service, Message, Task, Job, Number, Attrs, as in .Attrs.status or (index .Attrs "http.status"), and JSON`, err)
 	}
 	return rt, nil
 }
 
-// templateError says where in a template what is wrong, without words of the package.
+// templateError returns the position and the text of a template error, without the package's own words.
 func templateError(err error) error {
 	text := strings.TrimPrefix(err.Error(), "template: template:")
 	text = strings.Replace(text, `executing "template" at `, "", 1)

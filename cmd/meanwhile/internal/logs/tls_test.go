@@ -31,7 +31,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// An authority signs certificates.
+// An authority issues certificates.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -63,7 +63,7 @@ func (a authority) pool() *x509.CertPool {
 	return p
 }
 
-// sign returns a certificate for this machine, as a server and as a client.
+// sign returns a certificate for this machine, for use by a server and by a client.
 func (a authority) sign(t *testing.T) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -80,7 +80,7 @@ func (a authority) sign(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// write writes PEM files, and returns their names.
+// write writes PEM files, and returns their paths.
 func write(t *testing.T, dir, name string, c tls.Certificate) (cert, key string) {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
@@ -96,7 +96,7 @@ func write(t *testing.T, dir, name string, c tls.Certificate) (cert, key string)
 	return cert, key
 }
 
-// freeAddress returns an address that nobody listens on, another one each time.
+// freeAddress returns an address that nothing listens on, a different one each time.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	port, err := harm.FreePort()
@@ -106,7 +106,7 @@ func freeAddress(t *testing.T) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
-// TestClientCertificates has a server let in those whose certificates an authority has signed, and nobody else.
+// TestClientCertificates: a server accepts clients whose certificates the authority has signed, and no others.
 func TestClientCertificates(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
@@ -131,7 +131,7 @@ func TestClientCertificates(t *testing.T) {
 			return err
 		}
 		meanwhile.Go(ctx, part.Run)
-		var clients sync.WaitGroup // at once: those that do not get in wait for a second
+		var clients sync.WaitGroup // concurrent, since refused clients wait for a second
 		for name, test := range map[string]struct {
 			to  string
 			tls *tls.Config
@@ -188,7 +188,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// getsIn reports whether a server acknowledges a record, for which it gets a moment, or long when it is to.
+// getsIn reports whether a server acknowledges a record within a moment, or, with long, within a longer time.
 func getsIn(ctx context.Context, t *testing.T, to string, c *tls.Config, long bool) bool {
 	t.Helper()
 	s, err := logs.NewSender(to, &logs.SenderOptions{Service: "api", TLS: c, Spool: logs.SpoolOff, OnError: func(error) {}})

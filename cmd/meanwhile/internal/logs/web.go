@@ -22,7 +22,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
-// Paths, beside those of searches.
+// Paths other than those of searches.
 const (
 	otlpPath    = "/v1/logs"
 	jsonPath    = "/v1/jsonlines"
@@ -33,7 +33,7 @@ const (
 
 const pageTitle = "meanwhile logs"
 
-// handler answers HTTP: who reads signs in or brings a token, who writes needs the key. Without either it answers this machine only.
+// handler answers HTTP: readers sign in or send a token, writers need the key. Without either it only answers this machine.
 func (p *plan) handler(store storage.Store, srv func() *server.Server) (http.Handler, error) {
 	mux := http.NewServeMux()
 	page := http.NotFoundHandler()
@@ -47,7 +47,7 @@ func (p *plan) handler(store storage.Store, srv func() *server.Server) (http.Han
 			d.SignOut = access.SignOutPath
 		}
 		page = dash.New(d)
-		mux.Handle("/logs", p.reading.Wrap(page)) // which would lead to the prefix of searches
+		mux.Handle("/logs", p.reading.Wrap(page)) // without this, mux would redirect to the prefix of searches
 	}
 	mux.Handle("/", p.reading.Wrap(page))
 	batchers := func(name string) func(*http.Request) input.Batcher {
@@ -67,7 +67,7 @@ func (p *plan) handler(store storage.Store, srv func() *server.Server) (http.Han
 	}
 	mux.Handle(metricsPath, p.reading.Wrap(metrics.NewLogs(func() server.Stats { return srv().Stats() }).Handler()))
 	mux.Handle(livePath, p.reading.Wrap(live.Handler(live.Config{Remote: true})))
-	for _, path := range []string{"/healthz", "/ready"} { // the second is what clients of Loki ask
+	for _, path := range []string{"/healthz", "/ready"} { // the second is for clients of Loki
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	}
 	bulk, err := p.keyed(jsonlines.BulkHandler(batchers("bulk")))
@@ -75,7 +75,7 @@ func (p *plan) handler(store storage.Store, srv func() *server.Server) (http.Han
 		return nil, err
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if jsonlines.IsBulk(r) { // any index is a path
+		if jsonlines.IsBulk(r) { // an index may be any path
 			bulk.ServeHTTP(w, r)
 			return
 		}
@@ -83,7 +83,7 @@ func (p *plan) handler(store storage.Store, srv func() *server.Server) (http.Han
 	}), nil
 }
 
-// keyed lets those write who bring the key.
+// keyed restricts writes to clients that send the key.
 func (p *plan) keyed(next http.Handler) (http.Handler, error) {
 	key, err := p.keyOf(nameHTTP)
 	if err != nil {
@@ -110,8 +110,8 @@ func (p *plan) keyed(next http.Handler) (http.Handler, error) {
 	}), nil
 }
 
-// keyIn returns the key in the header Authorization, empty for none: Bearer KEY, or what clients send that know no other way, a user of
-// any name with the key as password (Basic), or an API key of any ID (ApiKey).
+// keyIn returns the key in an Authorization header, or "". The header is Bearer KEY or, for clients that do not support it, any user with the key as
+// password (Basic), or an API key with any ID (ApiKey).
 func keyIn(header string) string {
 	scheme, key, _ := strings.Cut(header, " ")
 	switch strings.ToLower(scheme) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Clients bring the key in the way they know.
+// TestKeyIn: clients send the key in the form that they support.
 func TestKeyIn(t *testing.T) {
 	encoded := base64.StdEncoding.EncodeToString([]byte("anybody:k:ey"))
 	for header, want := range map[string]string{

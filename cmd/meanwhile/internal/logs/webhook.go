@@ -14,16 +14,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// webhooks calls those of alerts. Each call is a job of kind http.request.
+// webhooks calls the webhooks of alerts. Each call is a job of kind http.request.
 type webhooks struct {
-	jobs     job.Store          // whose workers make the calls; nil: the log server makes them itself
-	requests httprequest.Config // what it may do then
+	jobs     job.Store          // store whose workers make the calls; nil: the log server makes them itself
+	requests httprequest.Config // configuration of calls by the log server
 	grace    time.Duration
 	logger   *slog.Logger
-	calls    chan webhookCall // that are to be enqueued
+	calls    chan webhookCall // calls to enqueue
 }
 
-// A webhookCall is one that an alert asks for.
+// A webhookCall is a call for an event of an alert.
 type webhookCall struct {
 	alert string
 	event string // unique for each event of an alert, so that it is enqueued once
@@ -31,9 +31,9 @@ type webhookCall struct {
 }
 
 const (
-	mostCalls      = 256 // that wait to be enqueued
-	callAttempts   = 12  // which take about half an hour
-	callsAtOnce    = 4   // by the log server
+	mostCalls      = 256 // calls that wait to be enqueued
+	callAttempts   = 12  // over about half an hour
+	callsAtOnce    = 4   // concurrent calls by the log server
 	callsKept      = time.Hour
 	enqueueRetries = 20
 )
@@ -42,7 +42,7 @@ func newWebhooks(requests httprequest.Config, grace time.Duration, logger *slog.
 	return &webhooks{requests: requests, grace: grace, logger: logger, calls: make(chan webhookCall, mostCalls)}
 }
 
-// of returns alerts as a server takes them, which have their webhooks called.
+// of returns the alerts for a server, with functions that call their webhooks.
 func (w *webhooks) of(settings []alertSetting) []server.Alert {
 	alerts := make([]server.Alert, len(settings))
 	for i, a := range settings {
@@ -54,9 +54,9 @@ func (w *webhooks) of(settings []alertSetting) []server.Alert {
 	return alerts
 }
 
-// webhookBody is what a call brings. The guide has it.
+// webhookBody is the body of a call. The guide shows it.
 type webhookBody struct {
-	Text    string    `json:"text"` // as chat systems show it
+	Text    string    `json:"text"` // shown by chat systems
 	Alert   string    `json:"alert"`
 	State   string    `json:"state"`
 	Time    time.Time `json:"time"`
@@ -67,7 +67,7 @@ type webhookBody struct {
 	Filter  string    `json:"filter"`
 }
 
-// bodyOf returns what a call about an event brings.
+// bodyOf returns the body of the call for an event.
 func bodyOf(e server.AlertEvent) webhookBody {
 	a := e.Alert
 	return webhookBody{
@@ -76,7 +76,7 @@ func bodyOf(e server.AlertEvent) webhookBody {
 	}
 }
 
-// call has a URL called, soon. It does not block.
+// call calls a URL in the background. It does not block.
 func (w *webhooks) call(url string, e server.AlertEvent) {
 	a := e.Alert
 	body, err := json.Marshal(bodyOf(e))
@@ -114,7 +114,7 @@ func (w *webhooks) run(ctx context.Context) error {
 	}
 }
 
-// worker returns what makes the calls where no other worker does.
+// worker returns a worker that makes the calls if no other worker does.
 func (w *webhooks) worker(jobs job.Store) *job.Worker {
 	return job.NewWorker(jobs, job.Config{
 		Concurrency: callsAtOnce, Grace: w.grace, Logger: w.logger,
@@ -122,7 +122,7 @@ func (w *webhooks) worker(jobs job.Store) *job.Worker {
 	}, httprequest.Handler(w.requests))
 }
 
-// enqueue enqueues the job of a call, also when the store does not answer for a while.
+// enqueue enqueues the job of a call. It retries if the store does not answer for a while.
 func (w *webhooks) enqueue(ctx context.Context, jobs job.Store, c webhookCall) error {
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		_, err := httprequest.Kind.Enqueue(ctx, jobs, c.args, job.MaxAttempts(callAttempts), job.Meta("webhook.alert", c.alert),

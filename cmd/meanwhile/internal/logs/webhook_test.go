@@ -32,7 +32,7 @@ func alertEvent(t *testing.T) server.AlertEvent {
 	return server.AlertEvent{Alert: a, Firing: true, Time: at, Since: at, Records: 21}
 }
 
-// A call of a webhook is a job, which is enqueued once also when the store does not answer for a while, or its answer is lost.
+// TestWebhookIsAJob: a webhook call is a job that is enqueued once, even if the store does not answer for a while, or its answer is lost.
 func TestWebhookIsAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := memory.New()
@@ -70,7 +70,7 @@ func TestWebhookIsAJob(t *testing.T) {
 	})
 }
 
-// The guide shows the body of a call.
+// TestWebhookOfTheGuide: the guide shows the body of a call.
 func TestWebhookOfTheGuide(t *testing.T) {
 	guide, err := os.ReadFile("../../../../docs/logs.md")
 	if err != nil {
@@ -91,7 +91,7 @@ func TestWebhookOfTheGuide(t *testing.T) {
 	}
 }
 
-// While calls cannot be enqueued, so many wait, and what is over that is logged.
+// TestWebhooksAreBounded: while calls cannot be enqueued, a limited number of them wait, and the rest is logged.
 func TestWebhooksAreBounded(t *testing.T) {
 	var said strings.Builder
 	w := newWebhooks(httprequest.Config{}, time.Second, slog.New(slog.NewTextHandler(&said, nil)))

@@ -13,14 +13,14 @@ const (
 	defaultPath = "/debug/meanwhile"
 )
 
-// An Address is where a program answers.
+// An Address is the address of a program's task tree.
 type Address struct {
 	url    *url.URL
-	socket string // the file of a Unix socket; then url is what is asked for over it
+	socket string // file of a Unix socket, over which url is requested; "" for TCP
 }
 
-// ParseAddress reads host:port, http://host:port/path or unix:/path/to/socket. Without a host it is localhost, without
-// scheme and port it is port 6060, without a path it is /debug/meanwhile.
+// ParseAddress parses host:port, http://host:port/path or unix:/path/to/socket. The default host is localhost, the default port
+// without a scheme 6060, and the default path /debug/meanwhile.
 func ParseAddress(text string) (Address, error) {
 	if socket, ok := strings.CutPrefix(text, "unix:"); ok {
 		socket = strings.TrimPrefix(socket, "//")
@@ -57,14 +57,14 @@ func ParseAddress(text string) (Address, error) {
 }
 
 func errAddress(text string, err error) error {
-	if strings.Contains(text, "@") { // the text and what is wrong with it may be a password
+	if strings.Contains(text, "@") { // the text and the error may contain a password
 		return &UsageError{errors.New("the address cannot be read: give host:port, http://host:port/path or unix:/path/to/socket; " +
 			"in a user and a password, % is %25, # is %23, / is %2F, ? is %3F, @ is %40")}
 	}
 	return &UsageError{fmt.Errorf("address %q: %w: give host:port, http://host:port/path or unix:/path/to/socket", text, err)}
 }
 
-// String is the address in short: the usual path is left out, and a password never shown.
+// String returns the address in short form: without the default path, and never with a password.
 func (a Address) String() string {
 	if a.socket != "" {
 		return "unix:" + a.socket
@@ -76,7 +76,7 @@ func (a Address) String() string {
 	return strings.TrimPrefix(short.Redacted(), "http://")
 }
 
-// full is the address with all that is asked for.
+// full returns the complete address without a password.
 func (a Address) full() string {
 	if a.socket != "" {
 		return "unix:" + a.socket
@@ -84,7 +84,7 @@ func (a Address) full() string {
 	return a.url.Redacted()
 }
 
-// with is the URL with more in its query.
+// with returns the URL with additional query parameters.
 func (a Address) with(query url.Values) string {
 	u := *a.url
 	all := u.Query()

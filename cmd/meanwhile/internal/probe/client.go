@@ -1,5 +1,4 @@
-// Package probe asks a program for its tasks: it is the client of package live, and what the commands that show the
-// tasks have in common.
+// Package probe reads the task tree of a program. It is the client of package live, and has what the commands that show tasks share.
 package probe
 
 import (
@@ -18,11 +17,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// MaxAnswer is the longest answer that is read, in bytes.
+// MaxAnswer is the maximum length of a response, in bytes.
 const MaxAnswer = 256 << 20
 
-// A Client asks one program. Its methods may be called by many goroutines at once; what they return besides nil is a
-// [*Failure], or [ErrEnded].
+// A Client sends requests to one program. Its methods may be called concurrently; their errors are [*Failure] or [ErrEnded].
 type Client struct {
 	address Address
 	timeout time.Duration
@@ -30,7 +28,7 @@ type Client struct {
 	http    *http.Client
 }
 
-// NewClient returns a client whose requests each end after timeout.
+// NewClient returns a client with a timeout for each request.
 func NewClient(address Address, timeout time.Duration) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if address.socket != "" {
@@ -42,7 +40,7 @@ func NewClient(address Address, timeout time.Duration) *Client {
 	return &Client{address, timeout, MaxAnswer, &http.Client{Transport: transport, CheckRedirect: checkRedirect}}
 }
 
-// checkRedirect follows as usual, but not with a request that changes something: a redirect makes it one that does not.
+// checkRedirect follows redirects as usual, but not for a request that changes something: a redirect would turn it into a GET.
 func checkRedirect(_ *http.Request, via []*http.Request) error {
 	if via[0].Method != http.MethodGet || len(via) > 10 {
 		return http.ErrUseLastResponse
@@ -50,10 +48,10 @@ func checkRedirect(_ *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// String is the address in short.
+// String returns the address in short form.
 func (c *Client) String() string { return c.address.String() }
 
-// Snapshot returns the trees with up to most tasks in them.
+// Snapshot returns the trees with at most most tasks.
 func (c *Client) Snapshot(ctx context.Context, most int) (live.Snapshot, error) {
 	var s live.Snapshot
 	err := c.get(ctx, url.Values{"format": {"json"}, "max": {strconv.Itoa(most)}}, &s)
@@ -76,7 +74,7 @@ func (c *Client) Detail(ctx context.Context, id uint32) (live.Detail, error) {
 	return d, err
 }
 
-// Waits returns the wait profile. A program in which no Watch runs has none, which is a Failure.
+// Waits returns the wait profile. A program without a running Watch has none, which is a Failure.
 func (c *Client) Waits(ctx context.Context) (inspect.WaitProfile, error) {
 	var p inspect.WaitProfile
 	err := c.get(ctx, url.Values{"format": {"json"}, "waits": {""}}, &p)
@@ -101,7 +99,7 @@ func (c *Client) get(ctx context.Context, query url.Values, answer any) error {
 	return c.do(ctx, http.MethodGet, query, http.Header{"Accept": {"application/json"}}, "", answer)
 }
 
-// do sends a request and reads its answer, if one is wanted.
+// do sends a request and decodes its response into answer, unless that is nil.
 func (c *Client) do(ctx context.Context, method string, query url.Values, header http.Header, body string, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

@@ -100,7 +100,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A redirect would turn the POST into a GET, which cancels nothing and succeeds.
+// TestCancelIsNotRedirected: a redirect would turn the POST into a GET, which cancels nothing and succeeds.
 func TestCancelIsNotRedirected(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/debug/meanwhile" {
@@ -127,7 +127,7 @@ func TestSnapshotIsRedirected(t *testing.T) {
 
 func TestUnixSocket(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("paths of sockets are other ones here")
+		t.Skip("socket paths are different on this system")
 	}
 	path := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", path)
@@ -136,7 +136,7 @@ func TestUnixSocket(t *testing.T) {
 	}
 	s := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != "localhost" || r.URL.Path != "/debug/meanwhile" {
-			t.Errorf("asked for %s%s", r.Host, r.URL)
+			t.Errorf("requested %s%s", r.Host, r.URL)
 		}
 		_ = json.NewEncoder(w).Encode(snapshot)
 	})}}
@@ -162,7 +162,7 @@ func TestFailures(t *testing.T) {
 		name    string
 		handler http.HandlerFunc
 		reason  string
-		message string // URL stands for that of the server
+		message string // URL stands for the URL of the server
 	}{
 		{
 			"forbidden", answer(403, "only from this machine\nmore\n"),
@@ -244,7 +244,7 @@ func TestRefusedConnection(t *testing.T) {
 		"nothing answers at URL (connection refused): is the program running, and does it mount live.Handler?")
 }
 
-// The deadline holds for the start of an answer and for all of it.
+// TestTimeout: the timeout limits the time until a response starts, and until it is complete.
 func TestTimeout(t *testing.T) {
 	for name, begin := range map[string]string{"no answer": "", "half an answer": `{"pid":1,"trees":[`} {
 		t.Run(name, func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// The bound is of what is read: a small compressed answer can be a long one.
+// TestLongAnswer: the limit is for the decompressed response, since a small compressed one can be long.
 func TestLongAnswer(t *testing.T) {
 	text, err := json.Marshal(snapshot)
 	if err != nil {

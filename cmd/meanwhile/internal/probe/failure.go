@@ -19,23 +19,23 @@ import (
 // ErrEnded is returned for a task that has ended.
 var ErrEnded = errors.New("the task has ended")
 
-// A Failure is why there is no answer, or none that can be used.
+// A Failure is the reason why there is no response, or no usable one.
 type Failure struct {
 	Reason string // in a few words
-	Err    error  // what to do about it, too
-	status int    // of the answer, if there was one
+	Err    error  // with the remedy
+	status int    // of the response, if there was one
 }
 
-// Error says what was asked, what came, and what to do.
+// Error returns a text with the request, the failure and the remedy.
 func (f *Failure) Error() string { return f.Err.Error() }
 
-// Unwrap returns the error that it was made of.
+// Unwrap returns Err.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// noAnswer explains what net/http met.
+// noAnswer explains an error of net/http.
 func (c *Client) noAnswer(err error) error {
 	if inner, ok := errors.AsType[*url.Error](err); ok {
-		err = inner.Err // without the URL, which may hold a password
+		err = inner.Err // without the URL, which may contain a password
 	}
 	where := c.address.full()
 	reason := Printable(err.Error())
@@ -64,7 +64,7 @@ func (c *Client) noAnswer(err error) error {
 	return &Failure{Reason: reason, Err: fmt.Errorf("ask %s: %s", where, reason)}
 }
 
-// refused explains an answer that tells of a failure. What the program says goes with it.
+// refused explains a response with an error status. It includes the text of the program.
 func (c *Client) refused(response *http.Response) error {
 	status := response.StatusCode
 	said := sentence(response.Body)
@@ -87,7 +87,7 @@ func (c *Client) refused(response *http.Response) error {
 	return f
 }
 
-// unread explains why an answer could not be read.
+// unread explains why a response could not be read.
 func (c *Client) unread(err error) error {
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	_, mismatch := errors.AsType[*json.UnmarshalTypeError](err)
@@ -113,7 +113,7 @@ func (c *Client) tooLong() error {
 	return &Failure{Reason: reason, Err: fmt.Errorf("%s of %s: ask for fewer tasks with --max", reason, c.address.full())}
 }
 
-// sentence is the first line of a text, or nothing where it is a page or too long for one.
+// sentence returns the first line of a text, or "" if it is a page or too long.
 func sentence(r io.Reader) string {
 	scanner := bufio.NewScanner(io.LimitReader(r, 500))
 	for scanner.Scan() {

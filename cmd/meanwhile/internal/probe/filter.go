@@ -6,8 +6,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// Match reports whether the path, the state, the wait, the functions or the place of a task has the word in it, in small or
-// capital letters. The usual state, running, does not count, and of the place only what is shown in a line.
+// Match reports whether the word occurs in the path, the state, the wait, the functions or the place of a task, ignoring case.
+// The usual state, running, does not count, and of the place only the part that is shown in a line.
 func Match(n *inspect.Node, word string) bool { return match(n, strings.ToLower(word)) }
 
 func match(n *inspect.Node, word string) bool {
@@ -17,7 +17,7 @@ func match(n *inspect.Node, word string) bool {
 		w.Deadlock && has("deadlock") || has(w.Func) || has(w.Call) || has(Place(*w))
 }
 
-// Filter returns the tasks that match, with the tasks above them, and how many match. It leaves trees as they are.
+// Filter returns the tasks that match, with their ancestors, and the number of matches. It does not change trees.
 func Filter(trees []inspect.Node, word string) (kept []inspect.Node, matches int) {
 	return filter(trees, strings.ToLower(word))
 }
@@ -40,7 +40,7 @@ func filter(trees []inspect.Node, word string) (kept []inspect.Node, matches int
 	return kept, matches
 }
 
-// Below counts the tasks below a task, those left out included.
+// Below counts the descendants of a task, including those that were left out.
 func Below(n *inspect.Node) int {
 	below := n.More
 	for i := range n.Tasks {

@@ -31,16 +31,16 @@ func TestFilter(t *testing.T) {
 		ids     []uint32
 	}{
 		{"", 5, []uint32{1, 2, 3, 4, 5}},
-		{"server", 2, []uint32{1, 2, 3}}, // the path of the task below has it, too
+		{"server", 2, []uint32{1, 2, 3}}, // the path of the child task has it, too
 		{"SERVER/X", 1, []uint32{1, 2, 3}},
 		{"network ACC", 1, []uint32{1, 2}},
 		{"net/http.serve", 1, []uint32{1, 2}},
 		{"web/main.go:31", 1, []uint32{1, 2}},
-		{"src", 0, nil}, // is not shown
+		{"src", 0, nil}, // this part of the path is not shown
 		{"main.lock", 1, []uint32{1, 2, 3}},
 		{"canceled", 1, []uint32{1, 4}},
 		{"deadlock", 1, []uint32{1, 4}},
-		{"running", 1, []uint32{5}}, // what it waits for, not the state, which nearly all have
+		{"running", 1, []uint32{5}}, // matches what it waits for, not the state, which nearly all tasks have
 		{"nobody", 0, nil},
 	}
 	for _, test := range tests {

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// Printable replaces what would change a terminal, or what it would show in a width of its own.
+// Printable replaces characters that would affect a terminal, or whose width differs between terminals.
 func Printable(text string) string {
 	clean := func(r rune) bool { return r >= ' ' && r < 0x7f }
 	for _, r := range text {
@@ -28,7 +28,7 @@ func printableRune(r rune) rune {
 		return ' '
 	case unicode.Is(unicode.Variation_Selector, r):
 		return -1
-	case r >= 0x1F1E6 && r <= 0x1F1FF: // half a flag, which terminals show in one column or in two
+	case r >= 0x1F1E6 && r <= 0x1F1FF: // half a flag, which terminals show in one or two columns
 		return r - 0x1F1E6 + 'A'
 	case !unicode.IsPrint(r):
 		return '?'
@@ -36,7 +36,7 @@ func printableRune(r rune) rune {
 	return r
 }
 
-// Span shows a time in at most 6 characters.
+// Span formats a time in at most 6 characters.
 func Span(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -61,7 +61,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd", min(d/(24*time.Hour), 99999))
 }
 
-// Number shows a number with commas between its thousands.
+// Number formats a number with commas between thousands.
 func Number(n int) string {
 	digits := strconv.Itoa(n)
 	var b strings.Builder
@@ -74,7 +74,7 @@ func Number(n int) string {
 	return b.String()
 }
 
-// Count shows a number of things: "1 task", "2 tasks".
+// Count formats a number of things: "1 task", "2 tasks".
 func Count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -82,7 +82,7 @@ func Count(n int, thing string) string {
 	return Number(n) + " " + thing
 }
 
-// Waits says what a task waits for, and for how long at the time now of its program.
+// Waits describes what a task waits for, and how much time is left until the wait ends, if that is known. now is the time of the program.
 func Waits(w inspect.Wait, now time.Time) string {
 	text := w.For
 	if w.Deadlock {
@@ -97,11 +97,11 @@ func Waits(w inspect.Wait, now time.Time) string {
 	return Printable(text)
 }
 
-// Place says where a task waits, with the last two elements of the file's path, and what it called there, with the last of
-// the package's path; "" is unknown.
+// Place describes where a task waits: the last two elements of the file's path, the line, and the called function with the last
+// element of its package path; "" if unknown.
 func Place(w inspect.Wait) string {
 	call := w.Call
-	end := strings.IndexByte(call+"[", '[') // what follows are types
+	end := strings.IndexByte(call+"[", '[') // type parameters follow
 	call = call[strings.LastIndexByte(call[:end], '/')+1:]
 	if w.File == "" {
 		return Printable(call)

@@ -19,7 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A Command is what "meanwhile logs send" was asked for, as kong fills it.
+// A Command has the flags of "meanwhile logs send", filled in by kong.
 type Command struct {
 	Program []string `arg:"" optional:"" passthrough:"" name:"command" help:"Run this command, and send what it writes. Without one, standard input is sent."`
 
@@ -74,7 +74,7 @@ Exit codes: that of the command, or 128 and its signal; 126 or 127 when it canno
 has all records or the spool keeps the rest, 1 when some were lost. 2 not understood.`
 }
 
-// A plan is settings that make sense.
+// A plan is a valid configuration.
 type plan struct {
 	*Command
 	streams  probe.Streams
@@ -85,7 +85,7 @@ type plan struct {
 	state    *followState // nil without --follow
 }
 
-// Run sends until the input ends, or the command.
+// Run sends until the input ends, or the command exits.
 func (c *Command) Run(streams probe.Streams) error {
 	p := &plan{Command: c, streams: streams}
 	p.problems = func(format string, args ...any) {
@@ -111,8 +111,8 @@ func (c *Command) Run(streams probe.Streams) error {
 	return p.send(sender)
 }
 
-// mostRecord is the largest --max-record. With the path of a file, and the mark of what is missing, such a record is just below what the
-// sender truncates itself, which would cut off the mark.
+// mostRecord is the maximum of --max-record. With the path of a file and the note about missing bytes, such a record is just below the size at which
+// the sender truncates it, which would remove the note.
 const mostRecord = 500 << 10
 
 func (p *plan) readLines() (err error) {
@@ -177,13 +177,13 @@ func (p *plan) readFollow() error {
 		if _, err := filepath.Match(pattern, ""); err != nil || pattern == "" {
 			return fmt.Errorf("--follow: %.100q is no pattern such as '/var/log/*.log'", pattern)
 		}
-		whole, err := filepath.Abs(pattern) // the next process may begin in another folder
+		whole, err := filepath.Abs(pattern) // the next process may start in another folder
 		if err != nil {
 			return fmt.Errorf("--follow: %w", err)
 		}
 		p.Follow[i] = whole
 	}
-	p.options.Spool = logs.SpoolOff // the files are it
+	p.options.Spool = logs.SpoolOff // the files are the spool
 	if p.State != "" {
 		return nil
 	}

@@ -15,41 +15,42 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// Bounds of following files.
+// Limits of following files.
 const (
-	mostFiles     = 1000            // followed at once; further ones wait until one of them has gone
-	readSize      = 64 << 10        // bytes that are read at once
-	roundSize     = 1 << 20         // bytes of one file before the next one is read
+	mostFiles     = 1000            // followed concurrently; further ones wait until one of them is gone
+	readSize      = 64 << 10        // bytes per read
+	roundSize     = 1 << 20         // bytes read from one file before the next one
 	scanEvery     = time.Second / 2 // between scans for new and rotated files
-	readEvery     = time.Second / 4 // between reads of files that had nothing new
-	saveEvery     = time.Second     // between the saves of positions, and
-	saveSize      = 1 << 20         // bytes that are read between them at most
-	goneFor       = time.Minute     // without a byte, after which a file that was renamed or deleted is closed
-	mostPositions = 10_000          // that are kept, with those of files that are not there at present
+	readEvery     = time.Second / 4 // between reads if no file had new data
+	saveEvery     = time.Second     // maximum time between saves of positions, unless nothing was read
+	saveSize      = 1 << 20         // bytes read between saves of positions
+	goneFor       = time.Minute     // time without new data after which a renamed or deleted file is closed
+	mostPositions = 10_000          // positions that are kept, including those of files that do not exist at present
 )
 
-// A follower sends the lines of files that match patterns, as they are written. It reads no further than records are taken, so that
-// the files are the buffer while the server is away, and notes the positions up to which the server has acknowledged all.
+// A follower sends the lines of files that match patterns, as they are written. It reads only as far as records are accepted, so
+// that the files are the buffer while the server is unavailable, and saves the positions up to which the server has acknowledged
+// everything.
 type follower struct {
 	patterns []string
-	open     func(path string, take func(*logs.View)) *lines // the lines of a file
-	send     func(v *logs.View) error                        // an error ends the following
+	open     func(path string, take func(*logs.View)) *lines // returns the lines of a file
+	send     func(v *logs.View) error                        // an error ends run
 	flush    func(ctx context.Context) error                 // returns when the server has acknowledged all that was sent
 	state    *followState
 	problems func(format string, args ...any)
 
 	buf   []byte
-	since int // bytes that were read since positions were saved, and one for each record or file that ended without any
+	since int // bytes read since positions were saved, plus one for each other change of a position
 	saved time.Time
 
 	mu    sync.Mutex
 	files []*followed
 
 	failingMu sync.Mutex
-	failing   map[string]string // what was reported of a path
+	failing   map[string]string // the last problem reported for a path
 }
 
-// run follows until ctx is canceled. Then it saves the positions, when the server acknowledges what was sent within the grace.
+// run follows until ctx is canceled. Then it saves the positions if the server acknowledges all sent records within the grace period.
 func (f *follower) run(ctx context.Context, grace time.Duration) error {
 	f.buf = make([]byte, readSize)
 	f.saved = time.Now()
@@ -60,7 +61,7 @@ func (f *follower) run(ctx context.Context, grace time.Duration) error {
 		meanwhile.Every(ctx, scanEvery, func(context.Context) error {
 			f.scan(time.Now())
 			return nil
-		}, meanwhile.Name("scan")) // on its own, as files rotate while the server is away
+		}, meanwhile.Name("scan")) // a separate task, since files also rotate while the server is unavailable
 		return f.read(ctx)
 	}, meanwhile.Name("follow"))
 	if err != nil && ctx.Err() == nil {
@@ -76,7 +77,7 @@ func (f *follower) run(ctx context.Context, grace time.Duration) error {
 	return err
 }
 
-// read reads what is new, again and again.
+// read reads new data in a loop.
 func (f *follower) read(ctx context.Context) error {
 	for {
 		n, err := f.round(time.Now())
@@ -98,7 +99,7 @@ func (f *follower) read(ctx context.Context) error {
 	}
 }
 
-// round reads each file once, and returns how many bytes were new. Those that are gone it closes.
+// round reads each file once, and returns the number of new bytes. It closes files that are gone.
 func (f *follower) round(now time.Time) (n int, err error) {
 	for _, file := range f.all() {
 		for read := 0; read < roundSize; {
@@ -113,7 +114,7 @@ func (f *follower) round(now time.Time) (n int, err error) {
 			}
 		}
 		if file.idle(now) {
-			f.since++ // the position has moved
+			f.since++ // the position has changed
 		}
 		if file.failed != nil {
 			return n, file.failed
@@ -123,14 +124,14 @@ func (f *follower) round(now time.Time) (n int, err error) {
 			if file.failed != nil {
 				return n, file.failed
 			}
-			f.since++ // its position is to be saved
+			f.since++ // its position must be saved
 			f.forget(file)
 		}
 	}
 	return n, nil
 }
 
-// save saves the positions up to which all is sent, once the server has that.
+// save saves the positions up to which everything was sent, when the server has acknowledged that.
 func (f *follower) save(ctx context.Context) error {
 	positions := make([]position, 0, mostFiles)
 	for _, file := range f.all() {
@@ -143,13 +144,13 @@ func (f *follower) save(ctx context.Context) error {
 	return f.state.save(positions)
 }
 
-// scan looks for files that match, and for those that do no more.
+// scan finds files that match, and those that no longer do.
 func (f *follower) scan(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	found := map[*followed]bool{}
 	for _, pattern := range f.patterns {
-		paths, _ := filepath.Glob(pattern) // which was checked
+		paths, _ := filepath.Glob(pattern) // the pattern was checked
 		for _, path := range paths {
 			if file := f.find(path); file != nil {
 				found[file] = true
@@ -161,8 +162,8 @@ func (f *follower) scan(now time.Time) {
 	}
 }
 
-// resume opens the files that have positions, the oldest first: also those that were renamed since and match no more, as their ends
-// are not sent yet.
+// resume opens the files that have positions, the oldest first. This includes files that were renamed in the meantime and no longer
+// match, since their rest is not sent yet.
 func (f *follower) resume() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,7 +177,7 @@ func (f *follower) resume() {
 		f.report(folder, err)
 		for _, entry := range entries {
 			path := filepath.Join(folder, entry.Name())
-			if info, err := os.Stat(path); err == nil && f.state.knows(info) { // also behind a symbolic link
+			if info, err := os.Stat(path); err == nil && f.state.knows(info) { // follows symbolic links
 				all = append(all, known{path, info.ModTime()})
 			}
 		}
@@ -187,11 +188,11 @@ func (f *follower) resume() {
 	}
 }
 
-// find returns the file that a path leads to now, and opens one that is new. The mutex is held.
+// find returns the file that a path leads to now, and opens a new file. The caller holds the mutex.
 func (f *follower) find(path string) *followed {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil // which may be gone again
+		return nil // the file may be gone again
 	}
 	for _, file := range f.files {
 		if os.SameFile(info, file.info) {
@@ -236,7 +237,7 @@ func (f *follower) close() {
 	}
 }
 
-// report reports trouble with a path, once.
+// report reports a problem with a path, once.
 func (f *follower) report(path string, err error) {
 	f.failingMu.Lock()
 	defer f.failingMu.Unlock()

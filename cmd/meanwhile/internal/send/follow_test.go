@@ -18,14 +18,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A server is what a follower of tests sends to.
+// A server replaces the server that a follower sends to.
 type server struct {
 	messages []string
-	saved    int // of them, when positions were saved last
+	saved    int // number of messages when positions were last saved
 	away     error
 }
 
-// follows starts a follower of the files *.log in a folder, as a process does.
+// follows starts a follower of the files *.log in a folder, as a new process does.
 func (s *server) follows(t interface{ Fatal(...any) }, folder string) *follower {
 	state, err := openState(filepath.Join(folder, "state"))
 	if err != nil {
@@ -48,13 +48,13 @@ func (s *server) follows(t interface{ Fatal(...any) }, folder string) *follower 
 
 var start = time.Now()
 
-// dies ends a follower without a word.
+// dies stops a follower without saving, like a kill.
 func dies(f *follower) {
 	f.close()
 	f.state.close()
 }
 
-// rounds reads all that there is. Records that may go on wait, unless it is late.
+// rounds reads all that is available. Records that may continue wait, unless now is late enough.
 func (s *server) rounds(t interface{ Fatal(...any) }, f *follower, now time.Time) {
 	for {
 		n, err := f.round(now)
@@ -74,10 +74,10 @@ func (s *server) save(t interface{ Fatal(...any) }, f *follower) {
 	s.saved = len(s.messages)
 }
 
-// Whatever happens to files and to the process: each line is sent, in the order of its file, and none twice but those that were sent
-// after positions were saved last before a kill.
+// TestFollowLaw: whatever happens to files and to the process, each line is sent, in the order of its file, and only lines that were
+// sent after positions were last saved before a kill are sent twice.
 func TestFollowLaw(t *testing.T) {
-	testenv.LongTest(t) // it syncs often
+	testenv.LongTest(t) // it calls fsync often
 	rapid.Check(t, func(t *rapid.T) {
 		folder, err := os.MkdirTemp("", "follow")
 		if err != nil {
@@ -87,7 +87,7 @@ func TestFollowLaw(t *testing.T) {
 		var s server
 		f := s.follows(t, folder)
 		files := map[string]*os.File{}
-		rest := map[string]string{} // of a record that was written in part
+		rest := map[string]string{} // rest of a partly written record
 		var want []string
 		again, rotated := 0, map[string]int{}
 		write := func(name, text string) {
@@ -129,18 +129,18 @@ func TestFollowLaw(t *testing.T) {
 				if files[name] == nil {
 					return
 				}
-				f.scan(start) // which comes between two renames
+				f.scan(start) // scan runs between two renames
 				if rapid.Bool().Draw(t, "after it was finished") {
 					finish(name)
 				}
 				if err := os.Rename(filepath.Join(folder, name), filepath.Join(folder, fmt.Sprint(name, ".", rotated[name]))); err != nil {
 					t.Fatal(err)
 				}
-				finish(name) // by a program that has it open
+				finish(name) // by a program that still has it open
 				rotated[name]++
 				_ = files[name].Close()
 				delete(files, name)
-				s.save(t, f) // so that its position is known to the next process
+				s.save(t, f) // so that the next process knows its position
 			},
 			"truncate": func(t *rapid.T) {
 				name := name.Draw(t, "name")
@@ -149,7 +149,7 @@ func TestFollowLaw(t *testing.T) {
 				}
 				finish(name)
 				f.scan(start)
-				s.rounds(t, f, start) // what nobody had read would be lost
+				s.rounds(t, f, start) // unread lines would be lost
 				if err := os.Truncate(filepath.Join(folder, name), 0); err != nil {
 					t.Fatal(err)
 				}
@@ -171,7 +171,7 @@ func TestFollowLaw(t *testing.T) {
 		s.rounds(t, f, start.Add(time.Hour))
 		dies(f)
 		if twice := len(s.messages) - len(want); twice > again {
-			t.Fatalf("%d records came twice, at most %d may\n%q", twice, again, s.messages)
+			t.Fatalf("%d records were sent twice, want at most %d\n%q", twice, again, s.messages)
 		}
 		seen := map[string]bool{}
 		var order []string
@@ -194,7 +194,7 @@ func TestFollowLaw(t *testing.T) {
 	})
 }
 
-// A file is renamed, truncated and read by another process after a kill: each line is sent once, as positions were saved before.
+// TestFollow: a file is renamed, truncated, and read by another process after a kill. Each line is sent once, since positions were saved before.
 func TestFollow(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a.log")
@@ -216,7 +216,7 @@ func TestFollow(t *testing.T) {
 	s.rounds(t, f, start)
 	s.save(t, f)
 	dies(f)
-	if err := os.Rename(path, path+".1"); err != nil { // while nobody looks
+	if err := os.Rename(path, path+".1"); err != nil { // while no scan runs
 		t.Fatal(err)
 	}
 	write("re\nthree\n")
@@ -243,12 +243,12 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A file whose first bytes are others is another file, though it has the place of the one before on the disk.
+// TestFollowKnowsAnotherFile: a file with other first bytes is another file, even if it has the same inode.
 func TestFollowKnowsAnotherFile(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a.log")
 	put := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil { // keeps the inode
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil { // the inode stays the same
 			t.Fatal(err)
 		}
 	}
@@ -261,7 +261,7 @@ func TestFollowKnowsAnotherFile(t *testing.T) {
 	put("three, which is longer\n")
 	f = s.follows(t, folder)
 	s.rounds(t, f, start.Add(time.Hour))
-	put("four, which is as lon\n\n") // truncated, and as long again
+	put("four, which is as lon\n\n") // truncated, and written to the same length
 	if err := os.Chtimes(path, start.Add(time.Hour), start.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestFollowKnowsAnotherFile(t *testing.T) {
 	}
 }
 
-// While the server acknowledges nothing, no position is saved.
+// TestFollowSavesWhatIsAcknowledged: while the server acknowledges nothing, no position is saved.
 func TestFollowSavesWhatIsAcknowledged(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "a.log"), []byte("one\n"), 0o600); err != nil {
@@ -294,7 +294,7 @@ func TestFollowSavesWhatIsAcknowledged(t *testing.T) {
 	}
 }
 
-// Two processes with one state would overwrite each other's positions, and a damaged one says so.
+// TestFollowState: a state folder cannot be used by two processes, which would overwrite each other's positions, and a damaged state is reported.
 func TestFollowState(t *testing.T) {
 	folder := t.TempDir()
 	s, err := openState(folder)
@@ -313,7 +313,7 @@ func TestFollowState(t *testing.T) {
 	}
 }
 
-// A file that was renamed is closed when nobody has written to it for a while, and forgotten.
+// TestFollowEnds: a renamed file is closed and forgotten when it has not been written to for a while.
 func TestFollowEnds(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a.log")
@@ -330,7 +330,7 @@ func TestFollowEnds(t *testing.T) {
 	f.scan(start)
 	s.rounds(t, f, start.Add(goneFor-1))
 	if len(f.all()) != 1 {
-		t.Error("it is closed too soon")
+		t.Error("the file was closed too early")
 	}
 	s.rounds(t, f, start.Add(goneFor))
 	if len(f.all()) != 0 || !slices.Equal(s.messages, []string{"one", "no end"}) {
@@ -338,7 +338,8 @@ func TestFollowEnds(t *testing.T) {
 	}
 }
 
-// A record that no line follows is sent late. The position behind it is saved then, so that a kill does not have it sent again.
+// TestFollowSavesWhatIsIdle: a record that no further line follows is sent late. The position after it is saved then, so that it
+// is not sent again after a kill.
 func TestFollowSavesWhatIsIdle(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a.log")
@@ -359,7 +360,7 @@ func TestFollowSavesWhatIsIdle(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- f.run(ctx, time.Second) }()
 		time.Sleep(time.Minute)
-		if err := os.WriteFile(path, []byte("one\ntwo\n"), 0o600); err != nil { // long after positions were saved last
+		if err := os.WriteFile(path, []byte("one\ntwo\n"), 0o600); err != nil { // long after positions were last saved
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -375,7 +376,8 @@ func TestFollowSavesWhatIsIdle(t *testing.T) {
 	})
 }
 
-// The rest of a file that was renamed behind a symbolic link is sent by the next process, though it is in no folder of the pattern.
+// TestFollowBehindALink: the rest of a file that was renamed behind a symbolic link is sent by the next process, although it is not
+// in a folder of the pattern.
 func TestFollowBehindALink(t *testing.T) {
 	folder, behind := t.TempDir(), t.TempDir()
 	path := filepath.Join(behind, "0.log")
@@ -412,7 +414,7 @@ func TestFollowBehindALink(t *testing.T) {
 	}
 }
 
-// Where files have no number, of two with the same name in two folders each has its own position.
+// TestFollowStateByPath: where files have no inode number, two files with the same name in two folders have their own positions.
 func TestFollowStateByPath(t *testing.T) {
 	folder := t.TempDir()
 	a, b := filepath.Join(folder, "a", "x.log"), filepath.Join(folder, "b", "x.log")
@@ -432,12 +434,12 @@ func TestFollowStateByPath(t *testing.T) {
 	}
 }
 
-// A withoutID is of a file that has no number.
+// A withoutID is the FileInfo of a file without an inode number.
 type withoutID struct{ os.FileInfo }
 
 func (withoutID) Sys() any { return nil }
 
-// Names of files come from strangers, and are printed so that they do nothing to a terminal.
+// TestFollowReportsPrintable: file names may have any characters, and are printed so that they do not affect a terminal.
 func TestFollowReportsPrintable(t *testing.T) {
 	var got string
 	f := &follower{problems: func(format string, args ...any) { got = fmt.Sprintf(format, args...) }}

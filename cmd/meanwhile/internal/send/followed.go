@@ -12,33 +12,32 @@ import (
 	"time"
 )
 
-// headSize is how much of the beginning of a file tells it from another one in its place.
+// headSize is the number of bytes at the start of a file that distinguish it from another file in its place.
 const headSize = 256
 
-// A followed file is one that is read as it grows. It is open until it has gone, so that what is written to it after it was renamed
-// or deleted is read as well.
+// A followed file is read as it grows. It stays open until it is gone, so that data written after it was renamed or deleted is read as well.
 type followed struct {
 	f      *os.File
 	info   os.FileInfo
 	lines  *lines
-	failed error // of who takes the records
+	failed error // error of sending a record
 
-	at       int64  // up to where it was read
-	line     int64  // where the line begins that was read last
-	safe     int64  // up to where records were taken
-	pending  bool   // a record that may go on begins at safe
-	taken    int    // records of lines when the last line had ended
+	at       int64  // offset up to which it was read
+	line     int64  // offset of the last line that was read
+	safe     int64  // offset up to which records were sent
+	pending  bool   // a record that may continue starts at safe
+	taken    int    // number of records when the last line ended
 	head     []byte // its first bytes
-	size     int64  // when it was looked at last
+	size     int64  // size when it was last checked
 	modified time.Time
 
 	mu   sync.Mutex
 	path string
-	real string    // where a symbolic link in path leads to, which is where the file is renamed; else empty
-	gone time.Time // since when no path that matches leads to it, or it has grown after that; zero: one does
+	real string    // target of path if it has a symbolic link, since files are renamed there; else empty
+	gone time.Time // time since which no matching path leads to it, or when it last grew after that; zero while one does
 }
 
-// openFollowed opens a file, and goes on at the position that take has for it.
+// openFollowed opens a file, and continues at the position that take returns for it.
 func openFollowed(path string, take func(path string, info os.FileInfo) (position, bool)) (*followed, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -58,7 +57,7 @@ func openFollowed(path string, take func(path string, info os.FileInfo) (positio
 	return file, nil
 }
 
-// read reads what is new into buf, and returns how much that was.
+// read reads new data into buf, and returns its size.
 func (f *followed) read(buf []byte, now time.Time) (n int, err error) {
 	info, err := f.f.Stat()
 	if err != nil {
@@ -87,7 +86,7 @@ func (f *followed) read(buf []byte, now time.Time) (n int, err error) {
 	return n, err
 }
 
-// replaced reports whether what was read is not there any more: the file was truncated, and may have grown again.
+// replaced reports whether the data that was read is no longer in the file: it was truncated, and may have grown again.
 func (f *followed) replaced() bool {
 	if f.size < f.at {
 		return true
@@ -102,14 +101,14 @@ func (f *followed) readHead(size int) ([]byte, error) {
 	return head, err
 }
 
-// writeLines gives what was read to the lines, one by one, to know where each record ends.
+// writeLines passes data to lines, one line at a time, to know where each record ends.
 func (f *followed) writeLines(b []byte) {
 	for len(b) > 0 && f.failed == nil {
 		i := bytes.IndexByte(b, '\n') + 1
 		if i == 0 {
 			i = len(b)
 		}
-		_, _ = f.lines.Write(b[:i]) // which never fails
+		_, _ = f.lines.Write(b[:i]) // Write never fails
 		if f.failed != nil {
 			return
 		}
@@ -121,7 +120,7 @@ func (f *followed) writeLines(b []byte) {
 	}
 }
 
-// ended notes that a line has ended: it is in a record that was taken, or in one that may go on.
+// ended is called when a line has ended: it belongs to a record that was sent, or to one that may continue.
 func (f *followed) ended() {
 	pending, taken := f.lines.progress()
 	switch {
@@ -133,7 +132,7 @@ func (f *followed) ended() {
 	f.pending, f.taken, f.line = pending, taken, f.at
 }
 
-// idle sends a record that no line has followed for a while, and reports whether it has.
+// idle sends a record that no line has followed for a while, and reports whether it did.
 func (f *followed) idle(now time.Time) (sent bool) {
 	if !f.pending {
 		return false
@@ -146,7 +145,7 @@ func (f *followed) idle(now time.Time) (sent bool) {
 	return sent
 }
 
-// end sends what is left of a file of which nothing more comes.
+// end sends the rest of a file that is gone.
 func (f *followed) end() {
 	if f.lines.close(); f.failed == nil {
 		_, f.taken = f.lines.progress()
@@ -168,7 +167,7 @@ func (f *followed) rename(path string) {
 	}
 }
 
-// realPath returns where symbolic links in a path lead to, and nothing where there are none.
+// realPath returns the target of a path with symbolic links, or "" if it has none.
 func realPath(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
 		return target
@@ -176,7 +175,7 @@ func realPath(path string) string {
 	return ""
 }
 
-// matches notes whether a path that matches leads to it.
+// matches records whether a matching path leads to the file.
 func (f *followed) matches(does bool, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,7 +187,7 @@ func (f *followed) matches(does bool, now time.Time) {
 	}
 }
 
-// grown notes that somebody writes to it.
+// grown records that the file is still being written.
 func (f *followed) grown(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -197,14 +196,14 @@ func (f *followed) grown(now time.Time) {
 	}
 }
 
-// over reports whether nothing more is to be expected of it.
+// over reports whether no more data is expected.
 func (f *followed) over(now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.gone.IsZero() && now.Sub(f.gone) >= goneFor
 }
 
-// position returns up to where all that was read is in records that were taken.
+// position returns the position up to which everything was sent in records.
 func (f *followed) position() position {
 	f.mu.Lock()
 	defer f.mu.Unlock()

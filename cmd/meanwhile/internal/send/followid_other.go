@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// fileID returns nothing: a file is known by its name and by how it begins.
+// fileID returns zeros: a file is identified by its name and its first bytes.
 func fileID(os.FileInfo) (device, inode uint64) { return 0, 0 }
 
-// lockState locks a state by a file that cannot be removed while it is open, as on Windows.
+// lockState locks a state with a file that cannot be removed while it is open, as on Windows.
 func lockState(name string) (*os.File, error) {
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("another process has it; give each its own")

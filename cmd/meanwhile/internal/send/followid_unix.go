@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// fileID returns the place of a file on the disk.
+// fileID returns the device and inode numbers of a file.
 func fileID(info os.FileInfo) (device, inode uint64) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Dev), s.Ino

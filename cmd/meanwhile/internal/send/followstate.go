@@ -12,33 +12,33 @@ import (
 	"sync"
 )
 
-// A position is up to where the server has a file, which is known by its place on the disk and by how it begins.
+// A position is the offset up to which the server has a file. The file is identified by its device and inode, and its first bytes.
 type position struct {
 	Path   string `json:"path"`
-	Real   string `json:"real,omitempty"` // of the file, where Path has a symbolic link
+	Real   string `json:"real,omitempty"` // path of the file, if Path has a symbolic link
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
 	Offset int64  `json:"offset"`
-	Head   int    `json:"head"` // bytes at the beginning, of which
-	Sum    string `json:"sum"`  // is the SHA-256
+	Head   int    `json:"head"` // number of first bytes
+	Sum    string `json:"sum"`  // SHA-256 of the first bytes
 }
 
-// positions is what the file of a state holds.
+// positions is the content of a state file.
 type positions struct {
 	Version int        `json:"version"`
 	Files   []position `json:"files"`
 }
 
-// A followState keeps the positions of files in a folder, which one process has at a time.
+// A followState keeps the positions of files in a folder, which only one process may use at a time.
 type followState struct {
-	name string // of the file
+	name string // of the state file
 	lock *os.File
 
 	mu     sync.Mutex
-	unseen []position // of files that were not found since the beginning
+	unseen []position // positions of files that were not found since the start
 }
 
-// openState reads the positions in a folder, which is made if it is missing.
+// openState reads the positions in a folder, which it creates if it is missing.
 func openState(folder string) (*followState, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func openState(folder string) (*followState, error) {
 	return s, nil
 }
 
-// takePosition returns the position of a file that has been found, once.
+// takePosition returns the position of a file that was found, and removes it.
 func (s *followState) takePosition(path string, info os.FileInfo) (position, bool) {
 	device, inode := fileID(info)
 	s.mu.Lock()
@@ -88,7 +88,7 @@ func (s *followState) knows(info os.FileInfo) bool {
 	return inode != 0 && slices.ContainsFunc(s.unseen, func(p position) bool { return p.Device == device && p.Inode == inode })
 }
 
-// folders returns where the files with positions were.
+// folders returns the folders of files with positions.
 func (s *followState) folders() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,8 @@ func (s *followState) folders() (all []string) {
 	return all
 }
 
-// save replaces the positions, on disk when it returns. Those of files that are not there at present stay, as their folder may come back.
+// save replaces the positions, and has synced them to disk when it returns. Positions of files that do not exist at present are kept, since their
+// folder may appear again.
 func (s *followState) save(files []position) error {
 	s.mu.Lock()
 	files = append(files, s.unseen[max(0, len(s.unseen)+len(files)-mostPositions):]...)
@@ -119,7 +120,7 @@ func (s *followState) save(files []position) error {
 
 func (s *followState) close() { _ = s.lock.Close() }
 
-// replaceFile replaces a file, which is the old or the new one after a crash.
+// replaceFile replaces a file; after a crash it has the old or the new content.
 func replaceFile(name string, text []byte) error {
 	file, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -132,7 +133,7 @@ func replaceFile(name string, text []byte) error {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(name+".new", name); err != nil || runtime.GOOS == "windows" { // which syncs no folders
+	if err := os.Rename(name+".new", name); err != nil || runtime.GOOS == "windows" { // which does not support syncing folders
 		return err
 	}
 	folder, err := os.Open(filepath.Dir(name))

@@ -8,23 +8,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// How long a program is held up while there is no room for its records: no longer than mostHeldUp at once, and after that by
-// one part in heldUpPart of the time.
+// How long a program may be blocked while there is no space for its records: at most mostHeldUp at a time, and after that one
+// part in heldUpPart of the time.
 const (
 	mostHeldUp = time.Second
 	heldUpPart = 10
 )
 
-// A holdUp takes the records of a program, which waits for a moment while there is no room for them: a burst that the server or the
-// disk catches up with loses nothing. What has no room then is dropped and counted, as the program has more to do than to log.
-// Its methods may be called at once.
+// A holdUp sends the records of a program, which waits for a moment while there is no space for them: in a burst that the server or
+// the disk can catch up with, nothing is lost. After that, records are dropped and counted, since the program has more to do than
+// to log. Its methods may be called concurrently.
 type holdUp struct {
 	ctx    context.Context
 	sender *logs.Sender
 
 	mu   sync.Mutex
-	last time.Time     // when somebody waited
-	left time.Duration // that was left then of the time to wait
+	last time.Time     // when a record last waited
+	left time.Duration // time to wait that was left then
 }
 
 func (h *holdUp) send(v *logs.View) {
@@ -41,10 +41,10 @@ func (h *holdUp) send(v *logs.View) {
 			return
 		}
 	}
-	_ = h.sender.Add(v) // which does not wait, and counts what it drops
+	_ = h.sender.Add(v) // Add does not wait, and counts dropped records
 }
 
-// atOnce has a sender take a record only when that needs no wait.
+// atOnce is a ctx with which a sender accepts a record only if it need not wait.
 var atOnce = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

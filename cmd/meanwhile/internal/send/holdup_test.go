@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// However often there is no room, and for however long: a program is held up for a second and a tenth of the time at most.
+// TestHoldUpLaw: however often there is no space, and for however long, a program is blocked for at most a second plus a tenth of the time.
 func TestHoldUpLaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h holdUp
@@ -21,7 +21,7 @@ func TestHoldUpLaw(t *testing.T) {
 				now, held = now.Add(waited), held+waited
 			}
 			if most := mostHeldUp + now.Sub(begin)/heldUpPart; held > most {
-				t.Fatalf("held up for %v of %v, at most %v is allowed", held, now.Sub(begin), most)
+				t.Fatalf("blocked for %v of %v, want at most %v", held, now.Sub(begin), most)
 			}
 		}
 	})

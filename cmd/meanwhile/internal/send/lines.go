@@ -12,32 +12,32 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
 )
 
-// together is how long a record waits for further lines of it.
+// together is how long a record waits for further lines.
 const together = 500 * time.Millisecond
 
-// A lines makes records of what is written to it.
+// A lines converts the text that is written to it to records.
 type lines struct {
 	take   func(v *logs.View)
 	level  slog.Level
-	begin  *regexp.Regexp // nil: all lines that do not begin with white space begin a record
-	single bool           // all lines do
-	text   bool           // JSON is a text as any other
+	begin  *regexp.Regexp // a line that matches starts a record; nil: every line that does not start with white space does
+	single bool           // each line is a record
+	text   bool           // JSON is treated as any other text
 	most   int            // bytes of a record
-	stream string         // an attribute, empty for none
-	file   string         // another one, empty for none
+	stream string         // value of the attribute stream, empty for none
+	file   string         // value of the attribute file, empty for none
 
 	mu      sync.Mutex
-	line    []byte // without its end
-	beyond  int    // bytes of it that were too many
-	record  []byte // its lines up to now; nil for none
-	missing int    // bytes of it that were too many
+	line    []byte // the current line, without its end
+	beyond  int    // bytes of the line beyond the limit
+	record  []byte // lines of the current record; nil for none
+	missing int    // bytes of the record beyond the limit
 	since   time.Time
-	taken   int // records, ever
+	taken   int // number of records so far
 	decoder jsonlines.Decoder
 	view    logs.View
 }
 
-// Write takes a part of the stream. It never fails: whoever writes has more to do than to log.
+// Write adds a part of the stream. It never fails, since the writer has more to do than to log.
 func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +60,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end takes the line, which is complete.
+// end processes the line, which is complete.
 func (l *lines) end() {
 	line, beyond := bytes.TrimRight(l.line, "\r"), l.beyond
 	l.line, l.beyond = l.line[:0], 0
@@ -82,7 +82,7 @@ func (l *lines) end() {
 	}
 }
 
-// continues reports whether a line belongs to the one before.
+// continues reports whether a line belongs to the previous one.
 func (l *lines) continues(line []byte) bool {
 	if l.begin != nil {
 		return !l.begin.Match(line)
@@ -101,9 +101,9 @@ func (l *lines) extend(line []byte, beyond int) {
 	l.missing += len(line) - taken + beyond
 }
 
-// object sends the record of a line of JSON, which the decoder has read.
+// object sends the record of a JSON line, which the decoder has decoded.
 func (l *lines) object() {
-	view := l.view // what is flushed makes another
+	view := l.view // flush uses l.view for the previous record
 	l.view = logs.View{}
 	l.flush()
 	if view.Time == 0 {
@@ -116,7 +116,7 @@ func (l *lines) object() {
 	l.send()
 }
 
-// flush sends the record whose lines have come.
+// flush sends the current record.
 func (l *lines) flush() {
 	if l.record == nil {
 		return
@@ -141,7 +141,7 @@ func (l *lines) send() {
 	l.take(&l.view)
 }
 
-// progress returns whether a record waits for further lines of it, and how many were sent.
+// progress returns whether a record waits for further lines, and how many records were sent.
 func (l *lines) progress() (waits bool, taken int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +157,7 @@ func (l *lines) idle(now time.Time) {
 	}
 }
 
-// close sends what is left.
+// close sends the rest.
 func (l *lines) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// gather gives the parts to lines, and returns the messages of the records, those of other levels than info with theirs.
+// gather writes the parts to lines, and returns the messages of the records, with the level if it is not info.
 func gather(t interface{ Fatal(...any) }, l *lines, parts ...string) []string {
 	var got []string
 	l.take = func(v *logs.View) {
@@ -76,7 +76,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// However the input comes, the records are the same.
+// TestLinesLaw: the records do not depend on how the input is divided.
 func TestLinesLaw(t *testing.T) {
 	line := rapid.OneOf(rapid.StringMatching(`[ -~]{0,20}`), rapid.Just(`{"msg":"a"}`), rapid.StringMatching(` {1,3}x{0,200}`))
 	rapid.Check(t, func(t *rapid.T) {
@@ -89,7 +89,7 @@ func TestLinesLaw(t *testing.T) {
 	})
 }
 
-// A record does not wait for a line that never comes.
+// TestIdle: a record does not wait forever for another line.
 func TestIdle(t *testing.T) {
 	var got []string
 	l := lines{most: 100, take: func(v *logs.View) { got = append(got, string(v.Message)) }}

@@ -22,13 +22,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// An ExitError is the exit code of a command that was run.
+// An ExitError is the exit code of the command.
 type ExitError struct {
 	Code int
-	Err  error // what is left to say; nil for nothing
+	Err  error // error to report; nil for none
 }
 
-// Error says what the code is.
+// Error returns the text of Err, or of the code.
 func (e *ExitError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
@@ -36,15 +36,15 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("exit code %d", e.Code)
 }
 
-// send brings the input, or what the command writes, to the sender, and closes it.
+// send sends the input, or the output of the command, and closes the sender.
 func (p *plan) send(sender *logs.Sender) error {
 	if p.state != nil {
 		return p.follow(sender)
 	}
 	return meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		run, survived := p.pipe, []os.Signal{syscall.SIGPIPE} // who reads --tee may go
+		run, survived := p.pipe, []os.Signal{syscall.SIGPIPE} // the reader of --tee may go away
 		if len(p.Program) > 0 {
-			run, survived = p.wrap, append(survived, heeded(forwarded)...) // before the command begins and after it has ended, too
+			run, survived = p.wrap, append(survived, heeded(forwarded)...) // also before the command starts and after it has ended
 		}
 		process.OnSignal(ctx, func(context.Context, os.Signal) error { return nil }, survived...)
 		err := run(ctx, sender)
@@ -59,7 +59,7 @@ func (p *plan) lines(take func(*logs.View), stream string) *lines {
 	return &lines{take: take, level: p.level, begin: p.begin, single: p.Lines, text: p.Text, most: p.MaxRecord, stream: stream}
 }
 
-// watch sends records of which no more lines come. It returns when all is sent.
+// watch sends records that get no more lines, while fn runs.
 func watch(ctx context.Context, all []*lines, fn func(ctx context.Context) error) error {
 	err := meanwhile.Run(ctx, func(ctx context.Context) error {
 		meanwhile.Every(ctx, together/2, func(context.Context) error {
@@ -76,7 +76,7 @@ func watch(ctx context.Context, all []*lines, fn func(ctx context.Context) error
 	return err
 }
 
-// follow sends what is written to files, until a signal.
+// follow sends the lines of files until a signal.
 func (p *plan) follow(sender *logs.Sender) error {
 	err := interrupt.Run("follow", func(ctx context.Context) error {
 		f := &follower{
@@ -92,11 +92,11 @@ func (p *plan) follow(sender *logs.Sender) error {
 	})
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = sender.Close(now) // what the server does not have is in the files
+	_ = sender.Close(now) // records that the server does not have are in the files
 	return err
 }
 
-// tee returns a writer to both. When nobody reads the first any more, it goes on with the second.
+// tee returns a writer to both. If to is closed by its reader, it continues with the second.
 func (p *plan) tee(to io.Writer, l *lines) io.Writer {
 	if !p.Tee {
 		return l
@@ -118,14 +118,14 @@ func (t *tee) Write(b []byte) (int, error) {
 	return t.lines.Write(b)
 }
 
-// pipe reads the input to its end; whoever writes it waits while there is no room for its records. A signal gives it the time of
-// --wait for that, as who writes it may have got the signal as well; another one stops at once.
+// pipe reads the input to its end; the writer of the input waits while there is no space for its records. After a signal it
+// continues for at most --wait, since the writer may have got the signal as well; a second signal stops it immediately.
 func (p *plan) pipe(ctx context.Context, sender *logs.Sender) error {
 	patient, abandon := context.WithCancelCause(ctx)
 	defer abandon(nil)
 	l := p.lines(func(v *logs.View) {
 		if patient.Err() != nil || sender.Send(patient, v) != nil {
-			_ = sender.Add(v) // which does not wait, and counts what it drops
+			_ = sender.Add(v) // Add does not wait, and counts dropped records
 		}
 	}, "")
 	to := p.tee(p.streams.Out, l)
@@ -157,20 +157,20 @@ func (p *plan) pipe(ctx context.Context, sender *logs.Sender) error {
 	})
 }
 
-// wrap runs the command to its end, whatever becomes of the records.
+// wrap runs the command to its end, whatever happens to the records.
 func (p *plan) wrap(ctx context.Context, sender *logs.Sender) error {
 	h := &holdUp{sender: sender, ctx: ctx}
 	out, err := p.lines(h.send, ""), p.lines(h.send, "stderr")
 	command := exec.Command(p.Program[0], p.Program[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = p.streams.In, p.tee(p.streams.Out, out), p.tee(p.streams.Err, err)
-	command.WaitDelay = p.Wait // for those the command has left, which may hold its output
+	command.WaitDelay = p.Wait // for processes that the command has left, which may hold its output open
 	return watch(ctx, []*lines{out, err}, func(ctx context.Context) error {
-		begun := make(chan struct{}) // closed when there is a process to signal, or will be none
+		begun := make(chan struct{}) // closed when there is a process to signal, or there will be none
 		if signals := heeded(forwarded); len(signals) > 0 {
 			process.OnSignal(ctx, func(ctx context.Context, sig os.Signal) error {
 				<-begun
 				if command.Process != nil && !p.signaledByTerminal(sig) {
-					_ = command.Process.Signal(sig) // it may have ended
+					_ = command.Process.Signal(sig) // the process may have ended
 				}
 				return nil
 			}, signals...)
@@ -195,8 +195,8 @@ func (p *plan) wrap(ctx context.Context, sender *logs.Sender) error {
 	})
 }
 
-// heeded returns the signals that whoever started this program does not have it ignore, as nohup does with HUP: the command
-// ignores them as well, as long as nothing here waits for them.
+// heeded returns the signals that are not ignored. The parent process may have made this program ignore some, as nohup does with
+// HUP. The command ignores them as well, as long as nothing here waits for them.
 func heeded(signals []os.Signal) (some []os.Signal) {
 	for _, sig := range signals {
 		if !signal.Ignored(sig) {
@@ -206,13 +206,13 @@ func heeded(signals []os.Signal) (some []os.Signal) {
 	return some
 }
 
-// signaledByTerminal reports whether the terminal has sent the command a signal already, as it does for its keys and its size.
+// signaledByTerminal reports whether the terminal has already sent the signal to the command, as it does for its keys and its size.
 func (p *plan) signaledByTerminal(sig os.Signal) bool {
 	in, ok := p.streams.In.(*os.File)
 	return ok && slices.Contains(ofTerminal, sig) && term.IsTerminal(int(in.Fd()))
 }
 
-// close waits for the server, and says what it does not have.
+// close waits for the server, and reports records that it does not have.
 func (p *plan) close(ctx context.Context, sender *logs.Sender) error {
 	wait, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
@@ -237,7 +237,7 @@ func (p *plan) close(ctx context.Context, sender *logs.Sender) error {
 			err = fmt.Errorf("%w; before that, %w", err, drops)
 		}
 	}
-	if err != nil && len(p.Program) > 0 { // whose exit code says how the command did
+	if err != nil && len(p.Program) > 0 { // the exit code is that of the command
 		p.problems("%s", probe.Printable(err.Error()))
 		return nil
 	}

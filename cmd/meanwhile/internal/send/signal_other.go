@@ -8,13 +8,13 @@ import (
 )
 
 var (
-	// forwarded are the signals that a command gets when this program does.
+	// forwarded are the signals that are passed on to the command.
 	forwarded = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
-	// ofTerminal are those of them that a terminal sends to the command as well.
+	// ofTerminal are those that a terminal sends to the command as well.
 	ofTerminal = []os.Signal{os.Interrupt}
 
-	// stopping are those that end the wait for the server, when the command has ended.
+	// stopping are the signals that end the wait for the server after the command has ended.
 	stopping = forwarded
 )
 

@@ -10,15 +10,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// How long the store may take to answer at the start, when a database may be starting as well. Migrations are not bounded by it.
+// How long the store may take to answer at the start: a database may be starting at the same time. Migrations are not limited by it.
 const (
 	startTime  = time.Minute
 	startPause = time.Second
 	startCall  = 10 * time.Second
 )
 
-// await returns when the store answers and its tables fit; they are migrated if that is wanted. A store that does not answer is asked
-// again for a minute.
+// await returns when the store answers and its tables are up to date; with --migrate it migrates them. If the store does not answer, it tries again
+// for a minute.
 func (p *plan) await(ctx context.Context, store job.Store) error {
 	begun := time.Now()
 	for try := 1; ; try++ {
@@ -47,8 +47,8 @@ func ping(ctx context.Context, store job.Store) error {
 	return store.Ping(ctx)
 }
 
-// fit migrates a store that has answered with err, if that is wanted. The time is that of the store, an hour for PostgreSQL: the indexes of
-// large tables take long.
+// fit migrates a store that has answered with err, if --migrate is set. The time limit is that of the store, an hour for PostgreSQL: indexes of large
+// tables take long.
 func (p *plan) fit(ctx context.Context, store job.Store, err error) error {
 	m, ok := store.(interface {
 		Migrate(ctx context.Context) error

@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// A starting store answers after a while, and has tables when it was migrated, which takes its time.
+// A starting store answers after a while, and has tables after a migration, which takes time.
 type starting struct {
 	*memory.Store
 	from     time.Time
@@ -47,7 +47,7 @@ func TestAwait(t *testing.T) {
 		after    time.Duration
 		migrate  bool
 		migrated bool
-		takes    time.Duration // to migrate
+		takes    time.Duration // duration of the migration
 		took     time.Duration
 		want     string // part of the error, "" for none
 	}{

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// A Command is what "meanwhile serve" was asked for, as kong fills it.
+// A Command has the flags of "meanwhile serve", filled in by kong.
 type Command struct {
 	Do string `arg:"" optional:"" default:"" enum:",hash-password,new-token" help:"hash-password reads a password from standard input and prints its hash, for --user; new-token prints a new token and its hash, for --token. Without it, serve."`
 
@@ -63,7 +63,7 @@ Ctrl-C waits up to 5 seconds for running requests and jobs, then exits; a second
 Exit codes: 0 stopped; 1 not able to serve; 2 usage error; 124 something did not stop in time.`
 }
 
-// Run serves. When the exit code is not 0 it exits.
+// Run serves. If the exit code is not 0, it exits the process.
 func (c *Command) Run(streams probe.Streams) error {
 	switch c.Do {
 	case "hash-password":

@@ -7,13 +7,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/access"
 )
 
-// What stands in the place of an address that is none.
+// Examples for messages about invalid addresses.
 const (
 	exampleListen  = "127.0.0.1:7070"
 	exampleFaktory = "127.0.0.1:7419"
 )
 
-// file is how the file of --config is read.
+// file describes how the file of --config is read.
 var file = settings.File{Command: "meanwhile serve", Check: func(key string, value any) (err error) {
 	switch key {
 	case "listen":
@@ -30,7 +30,7 @@ var file = settings.File{Command: "meanwhile serve", Check: func(key string, val
 	return err
 }}
 
-// BeforeResolve lets kong take settings from the file, where neither a flag nor the environment has them.
+// BeforeResolve makes kong use settings from the file if neither a flag nor the environment has them.
 func (c *Command) BeforeResolve(ctx *kong.Context, path *kong.Path) error {
 	return file.Resolve(ctx, path)
 }

@@ -29,7 +29,7 @@ func model(t testing.TB) map[string]*kong.Flag {
 	return flags
 }
 
-// TestSettings wants each setting under one name, in flags, the environment and the file, and a row in the guide.
+// TestSettings: each setting has the same name as a flag, in the environment and in the file, and a row in the guide.
 func TestSettings(t *testing.T) {
 	guide, err := os.ReadFile("../../../../docs/serve.md")
 	if err != nil {
@@ -53,7 +53,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// FuzzConfig reads any file: what is wrong is told with its name, and what is right is taken by the flags.
+// FuzzConfig reads arbitrary files: errors have the name of the setting, and flags accept valid values.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{"listen: x\nqueue: [a, 'b,c:2']\n", "a: &a [*a]\n", "{}", "- 1", "? [x]\n: y", "user: {a: b}\nuser: c", "\x00", "concurrency: 0x10", "!!binary no-auth: yes", "queue: [[a]]"} {
 		f.Add(seed)
@@ -73,7 +73,7 @@ func FuzzConfig(f *testing.F) {
 		}
 		for key := range values {
 			if flags[key] == nil {
-				t.Errorf("%q: the key %s was taken", text, key)
+				t.Errorf("%q: the key %s was accepted", text, key)
 			}
 		}
 	})

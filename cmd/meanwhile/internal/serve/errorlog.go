@@ -7,7 +7,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/loglimit"
 )
 
-// An errorLog logs what net/http has to say, a line each time. What clients can cause, such as failed TLS handshakes, is limited; panics of ours are not.
+// An errorLog logs messages of net/http, one line each. Messages that clients can cause, such as failed TLS handshakes, are rate limited; panics in
+// our code are not.
 type errorLog struct {
 	logger *slog.Logger
 	limit  loglimit.Limit

@@ -21,7 +21,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/certificate"
 )
 
-// TestFailedHandshakesDoNotFillTheLog has thirty connections that speak no TLS; a panic after them is logged all the same.
+// TestFailedHandshakesDoNotFillTheLog opens thirty connections that do not speak TLS; a panic after them is logged all the same.
 func TestFailedHandshakesDoNotFillTheLog(t *testing.T) {
 	web := httptest.NewTLSServer(nil)
 	web.Close()

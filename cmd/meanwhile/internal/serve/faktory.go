@@ -18,18 +18,18 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/faktory"
 )
 
-// mostPassword is the longest password of clients of Faktory, in bytes.
+// mostPassword is the maximum length of the password for clients of Faktory, in bytes.
 const mostPassword = 4096
 
-// A faktoryPlan says how clients of Faktory are served; with an empty address they are not.
+// A faktoryPlan is the configuration for clients of Faktory; with an empty address they are not served.
 type faktoryPlan struct {
 	address, password string
-	exposed           bool // jobs go over the network
+	exposed           bool // jobs are sent over the network in the clear
 }
 
 const faktoryExposedText = "jobs of clients of Faktory go over the network as they are: give --tls-cert and --tls-key, or listen behind something that speaks TLS"
 
-// planFaktory checks the settings of clients of Faktory.
+// planFaktory validates the settings for clients of Faktory.
 func (c *Command) planFaktory() (p faktoryPlan, err error) {
 	if c.Faktory == "" {
 		if c.FaktoryPasswordFile != "" || c.FaktoryFlush {
@@ -51,7 +51,7 @@ func (c *Command) planFaktory() (p faktoryPlan, err error) {
 	return p, nil
 }
 
-// faktoryPassword reads the password. It is no flag, which other users of the machine could see.
+// faktoryPassword reads the password. It is not a flag, which other users of the machine could see.
 func (c *Command) faktoryPassword() (string, error) {
 	password, from := strings.TrimSpace(os.Getenv("MEANWHILE_FAKTORY_PASSWORD")), "MEANWHILE_FAKTORY_PASSWORD"
 	if c.FaktoryPasswordFile != "" {
@@ -78,7 +78,7 @@ func (c *Command) faktoryPassword() (string, error) {
 	return password, nil
 }
 
-// faktoryURL returns the address as clients are given it, without the password.
+// faktoryURL returns the URL that clients are given, without the password.
 func (p *plan) faktoryURL(address string) string {
 	if p.certificate != nil {
 		return "tcp+tls://" + probe.Printable(address)

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
-// parts returns what is served, the worker, nil for none, and what ends requests that wait.
+// parts returns the HTTP handler, the worker or nil, and a function that ends waiting requests.
 func (p *plan) parts(store job.Store, finder storage.Finder) (handler http.Handler, worker *job.Worker, stop func()) {
 	m := metrics.New(metrics.Config{Store: store})
 	if p.Concurrency > 0 {
@@ -39,7 +39,8 @@ func (p *plan) parts(store job.Store, finder storage.Finder) (handler http.Handl
 	return mux, worker, requests.Stop
 }
 
-// partOf names the part of the server that a request is for, as a label of metrics. Events and workers that wait for jobs take long on purpose.
+// partOf returns the part of the server that handles a request, as a label of metrics. Event streams and workers that wait for jobs have their own,
+// since they take long on purpose.
 func partOf(r *http.Request) string {
 	path := r.URL.Path
 	switch {

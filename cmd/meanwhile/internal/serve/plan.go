@@ -20,13 +20,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
-// healthPaths are shown to everybody, for load balancers.
+// healthPaths are accessible to everybody, for load balancers.
 var healthPaths = []string{"/healthz", "/readyz"}
 
-// logsTime is how long the server of logs may be silent; a page gives up before.
+// logsTime is how long the log server may send nothing; a page gives up earlier.
 const logsTime = 15 * time.Second
 
-// A plan is settings that make sense.
+// A plan is a valid configuration.
 type plan struct {
 	*Command
 	logger      *slog.Logger
@@ -34,13 +34,13 @@ type plan struct {
 	local       bool // only this machine can reach the address
 	guard       *access.Guard
 	certificate *certificate.Certificate // nil without TLS
-	records     *remote.Client           // nil unless the logs of a server are shown
-	gathers     *logs.Part               // nil unless it is one itself
+	records     *remote.Client           // nil unless the logs of another server are shown
+	gathers     *logs.Part               // nil unless this is a log server itself
 	faktory     faktoryPlan
 	requests    *metrics.HTTP
 }
 
-// plan checks the settings.
+// plan validates the settings.
 func (c *Command) plan(logger *slog.Logger, streams probe.Streams) (*plan, error) {
 	p := &plan{Command: c, logger: logger, requests: metrics.NewHTTP(partOf)}
 	if err := c.Pool.Check(0); err != nil {
@@ -111,7 +111,7 @@ func (c *Command) plan(logger *slog.Logger, streams probe.Streams) (*plan, error
 	return p, err
 }
 
-// url returns the address to visit.
+// url returns the URL to open.
 func (p *plan) url(address string) string {
 	if p.certificate != nil {
 		return "https://" + probe.Printable(address)
@@ -119,7 +119,7 @@ func (p *plan) url(address string) string {
 	return "http://" + probe.Printable(address)
 }
 
-// String says what would be done, a thing a line.
+// String describes the configuration, one setting per line.
 func (p *plan) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -147,7 +147,7 @@ func (p *plan) String() string {
 	return b.String()
 }
 
-// audience says who may use it.
+// audience describes who may use the server.
 func (p *plan) audience() string {
 	switch {
 	case p.NoAuth:
@@ -165,7 +165,7 @@ func (p *plan) work() string {
 	return fmt.Sprintf("up to %s of %s at once", probe.Count(p.Concurrency, "job"), p.Queues())
 }
 
-// exposed reports whether passwords and tokens are sent in the open.
+// exposed reports whether passwords and tokens are sent unencrypted.
 func (p *plan) exposed() bool { return !p.local && p.certificate == nil && !p.Proxy && p.guard.Asks() }
 
 const exposedText = "passwords and tokens go over the network as they are: give --tls-cert and --tls-key, or --proxy behind a proxy that speaks TLS"

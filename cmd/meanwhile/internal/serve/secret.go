@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/access"
 )
 
-// hashPassword prints the hash of a password that is typed, twice and unseen, or that stands in the first line of the input.
+// hashPassword prints the hash of a password, which is typed twice without echo, or is the first line of the input.
 func hashPassword(streams probe.Streams) error {
 	password, err := readPassword(streams)
 	if err != nil {

@@ -20,15 +20,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// What bounds a request, whatever is asked for; streams set deadlines of their own.
+// Time limits of all requests; streams set their own deadlines.
 const (
 	headerTime  = 10 * time.Second
 	requestTime = time.Minute
 	idleTime    = 2 * time.Minute
 	mostHeader  = 32 << 10
 
-	stopTime   = 5 * time.Second // as much as a worker gives its jobs
-	streamTime = time.Second     // of which requests may go on before the ctx of those that are left is canceled
+	stopTime   = 5 * time.Second // the same as the grace period of a worker
+	streamTime = time.Second     // after this part of stopTime the ctx of remaining requests is canceled
 	closeTime  = 15 * time.Second
 )
 
@@ -39,7 +39,7 @@ func (p *plan) serve(ctx context.Context) (err error) {
 		return err
 	}
 	defer listener.Close()
-	var clients net.Listener // of Faktory
+	var clients net.Listener // for clients of Faktory
 	if p.faktory.address != "" {
 		if clients, err = listenOn(p.faktory.address); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (p *plan) serve(ctx context.Context) (err error) {
 	}
 	err = meanwhile.Run(ctx, func(ctx context.Context) error { return p.run(ctx, listener, clients, store) }, meanwhile.Name("serve"))
 	if p.gathers != nil {
-		err = errors.Join(err, p.gathers.Close()) // once nobody uses its store any more
+		err = errors.Join(err, p.gathers.Close()) // nothing uses its store any more
 	}
 	return err
 }
@@ -79,7 +79,7 @@ func listenOn(address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// run starts the parts. The first that fails ends the others. clients is nil where those of Faktory are not served.
+// run starts the parts. If one fails, the others are stopped. clients is nil if clients of Faktory are not served.
 func (p *plan) run(ctx context.Context, listener, clients net.Listener, store job.Store) error {
 	finder, err := p.finder(ctx, store)
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *plan) run(ctx context.Context, listener, clients net.Listener, store jo
 	return p.listen(ctx, listener, detach.Wrap(ctx, start, p.requests.Wrap(p.guard.Wrap(handler))), stop)
 }
 
-// livePage makes a task of a page that is kept up to date. Like requests, it does not end the server when it panics.
+// livePage returns the task of a live page. Like a request, it does not stop the server when it panics.
 func (p *plan) livePage(run func()) func(context.Context) error {
 	return func(context.Context) error {
 		defer func() {
@@ -126,7 +126,7 @@ func (p *plan) livePage(run func()) func(context.Context) error {
 	}
 }
 
-// finder returns where records are found, nil for nowhere. A server of logs begins, which enqueues the webhooks of its alerts in a store.
+// finder returns the source of log records, or nil. If this is a log server, it is started, and enqueues the webhook calls of its alerts in store.
 func (p *plan) finder(ctx context.Context, store job.Store) (finder storage.Finder, err error) {
 	switch {
 	case p.records != nil:
@@ -141,9 +141,9 @@ func (p *plan) finder(ctx context.Context, store job.Store) (finder storage.Find
 	return finder, nil
 }
 
-// listen answers requests until ctx is canceled, and then lets those that run end; stop ends those that wait.
+// listen answers requests until ctx is canceled, and then lets running requests end; stop ends those that wait.
 func (p *plan) listen(ctx context.Context, listener net.Listener, handler http.Handler, stop func()) error {
-	base, cancel := context.WithCancelCause(context.Background()) // requests outlive ctx by a little
+	base, cancel := context.WithCancelCause(context.Background()) // requests continue for a moment after ctx
 	server := &http.Server{
 		Handler:           handler,
 		BaseContext:       func(net.Listener) context.Context { return base },

@@ -14,9 +14,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// TestStop ends a server with a request and a stream that run: the request is answered, and the stream is told to end.
+// TestStop stops a server during a request and a stream: the request is answered, and the stream is asked to end.
 func TestStop(t *testing.T) {
-	testenv.LongTest(t) // a stream is given a second to end by itself
+	testenv.LongTest(t) // a stream has a second to end by itself
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

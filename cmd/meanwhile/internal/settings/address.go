@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// Address checks an address to listen on, such as the example, and returns its host, which may be empty.
+// Address checks an address to listen on, and returns its host, which may be empty. Its errors show the example.
 func Address(text, example string) (host string, err error) {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil || port == "" {

@@ -1,5 +1,4 @@
-// Package settings reads the settings of a command that runs for long: from a file, where neither a flag nor the environment
-// has them.
+// Package settings reads the settings of a long-running command from a file, if neither a flag nor the environment has them.
 package settings
 
 import (
@@ -20,21 +19,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// NotInFile are the flags that make no sense in a file.
+// NotInFile are the flags that are not allowed in a file.
 var NotInFile = []string{"help", "config", "check"}
 
 const mostConfig = 1 << 20 // bytes of a file
 
-// A File says how the file of a command is read. The flag --config of the command names it.
+// A File describes how the configuration file of a command is read. The flag --config of the command names it.
 type File struct {
-	Command string // such as "meanwhile serve", for what is told
-	// Check is asked about the value of each flag, after the flag has taken it; nil asks nobody.
+	Command string // such as "meanwhile serve", for messages
+	// Check validates the value of each flag after kong has parsed it; nil accepts all.
 	Check func(key string, value any) error
-	// More are keys that are no flags, with what reads their values.
+	// More are keys that are not flags, with the functions that parse their values.
 	More map[string]func(value *yaml.Node) error
 }
 
-// Resolve is what a command's BeforeResolve does: it lets kong take settings from the file.
+// Resolve implements BeforeResolve of a command: it makes kong use settings from the file.
 func (file File) Resolve(ctx *kong.Context, path *kong.Path) error {
 	flags := map[string]*kong.Flag{}
 	for _, f := range path.Flags {
@@ -65,7 +64,7 @@ func isSet(name string) bool {
 	return ok
 }
 
-// Read reads the values of flags from a file. It returns all that is wrong, a line each.
+// Read reads the values of flags from a file. Its error has all problems, one per line.
 func (file File) Read(name string, flags map[string]*kong.Flag) (map[string]string, error) {
 	text, err := readFile(name)
 	if err != nil {
@@ -114,7 +113,7 @@ func readFile(name string) ([]byte, error) {
 	return text, err
 }
 
-// setting reads a key and its value, and tries whether the flag takes it.
+// setting reads a key and its value, and checks whether the flag accepts it.
 func (file File) setting(values map[string]string, flags map[string]*kong.Flag, key, value *yaml.Node) error {
 	flag := flags[key.Value]
 	more := file.More[key.Value]
@@ -124,7 +123,7 @@ func (file File) setting(values map[string]string, flags map[string]*kong.Flag, 
 	if _, twice := values[key.Value]; twice {
 		return fmt.Errorf("%s is set twice", key.Value)
 	}
-	values[key.Value] = "" // taken, also when it is wrong
+	values[key.Value] = "" // marks the key as used, even if the value is invalid
 	if more != nil {
 		return more(value)
 	}
@@ -148,7 +147,7 @@ func (file File) setting(values map[string]string, flags map[string]*kong.Flag, 
 	return nil
 }
 
-// others names the keys that are no flags.
+// others returns the names of keys that are not flags.
 func (file File) others() string {
 	if len(file.More) == 0 {
 		return ""
@@ -156,7 +155,7 @@ func (file File) others() string {
 	return ", and " + strings.Join(slices.Sorted(maps.Keys(file.More)), ", ")
 }
 
-// ParseAll reads users or tokens. Kong does not: its errors show what was given, which may be a password.
+// ParseAll parses users or tokens. Kong does not parse them, since its errors show the value, which may be a password.
 func ParseAll[T any, P interface {
 	*T
 	encoding.TextUnmarshaler
@@ -170,7 +169,7 @@ func ParseAll[T any, P interface {
 	return all, nil
 }
 
-// settingOf returns a value as it would stand behind the flag.
+// settingOf returns a value as it would be written after the flag.
 func settingOf(flag *kong.Flag, value *yaml.Node) (string, error) {
 	switch {
 	case value.Kind == yaml.ScalarNode && value.Tag == "!!null":

@@ -8,8 +8,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/access"
 )
 
-// Users reads the users of --user, and those of the file of --user-file, which has one in each line; empty lines and those that
-// begin with # do not count. Errors do not show what was given, which may be a password.
+// Users parses the users of --user, and those in the file of --user-file, one per line; empty lines and lines that start with #
+// are ignored. Errors do not show the values, which may be passwords.
 func Users(texts []string, file string) ([]access.User, error) {
 	users, err := ParseAll[access.User](texts)
 	if err != nil {

@@ -2,7 +2,7 @@ package terminal
 
 import "strings"
 
-// Bar draws a share from 0 to 1 of a width in columns. What is left is drawn too where there is a ground for it.
+// Bar draws a share from 0 to 1 as a bar of width columns. With ground, the rest of the width is drawn, too.
 func Bar(share float64, width int, blocks, ground bool) string {
 	share = max(0, min(1, share))
 	if !blocks {

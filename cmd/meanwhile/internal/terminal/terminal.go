@@ -1,5 +1,4 @@
-// Package terminal is what the commands know of the terminal that they write to: whether it is one, how wide, and a view of
-// what goes on, below the lines that are printed.
+// Package terminal detects the properties of the terminal that a command writes to, and shows a progress view below the printed lines.
 package terminal
 
 import (
@@ -24,7 +23,7 @@ func Columns(f *os.File) int {
 	return max(20, width)
 }
 
-// MovesCursor reports whether a view can be drawn: on a dumb terminal the cursor cannot go up.
+// MovesCursor reports whether a view can be drawn: on a dumb terminal the cursor cannot be moved up.
 func MovesCursor() bool { return os.Getenv("TERM") != "dumb" }
 
 // DrawsBlocks reports whether the terminal shows more than ASCII.

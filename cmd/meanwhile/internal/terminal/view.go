@@ -9,14 +9,14 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// A View shows the progress below the lines that are printed. It is drawn by mpb and not by bubbletea, because mpb only
-// writes: it leaves Ctrl-C, the keyboard and the terminal's mode alone, so a crash leaves nothing to repair.
+// A View shows progress below the printed lines. It uses mpb and not bubbletea, because mpb only writes: it does not handle
+// Ctrl-C, read the keyboard or change the terminal's mode, so a crash leaves nothing to restore.
 type View struct {
 	progress *mpb.Progress
 	bar      *mpb.Bar
 }
 
-// NewView shows the lines that look returns for the width of the terminal, one at least, several times a second.
+// NewView shows the lines that draw returns for the width of the terminal, at least one, several times a second.
 func NewView(w *os.File, draw func(width int) []string) *View {
 	v := &View{progress: mpb.New(mpb.WithOutput(fromLeft{w}), mpb.WithAutoRefresh(), mpb.WithRefreshRate(100*time.Millisecond))}
 	var more []string
@@ -39,7 +39,7 @@ func NewView(w *os.File, draw func(width int) []string) *View {
 	return v
 }
 
-// fromLeft writes from the first column: the terminal may have shown ^C where the cursor stood.
+// fromLeft writes from the first column: the terminal may have shown ^C at the cursor.
 type fromLeft struct{ w io.Writer }
 
 func (f fromLeft) Write(p []byte) (int, error) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestView draws to a file: notes stand above the view, and in the end nothing is left of it.
+// TestView draws to a file: notes are above the view, and nothing of the view is left in the end.
 func TestView(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
 	if err != nil {
@@ -24,7 +24,7 @@ func TestView(t *testing.T) {
 	<-drawn
 	v.Close()
 	if _, err := io.WriteString(v, "late\n"); err == nil {
-		t.Error("a closed view takes notes")
+		t.Error("a closed view accepts notes")
 	}
 	text, err := os.ReadFile(f.Name())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// askToCancel asks whether to cancel the selected task, or says what is missing.
+// askToCancel asks whether to cancel the selected task, or says why that is not possible.
 func (m *model) askToCancel() {
 	n := m.list.current()
 	if m.page != nil {
@@ -31,14 +31,14 @@ func (m *model) askToCancel() {
 	}
 }
 
-// question is what is asked before a task is canceled. Of a path too long for width its end is shown.
+// question returns the question before a task is canceled. If the path is too long for width, only its end is shown.
 func (m *model) question(width int) string {
 	text := func(path string) string { return "Cancel " + path + m.withBelow() + "? (y/n)" }
 	space := 2*width - columnsOf(text(""))
 	return text(cutLeft(probe.Printable(m.doomed.Path), max(space, 8)))
 }
 
-// withBelow says how many tasks go with the one that is canceled, as far as the last picture tells.
+// withBelow says how many descendants are canceled with the task, according to the last snapshot.
 func (m *model) withBelow() string {
 	if below := probe.Below(m.doomed); below > 0 {
 		return " and " + probe.Count(below, "task") + " below"

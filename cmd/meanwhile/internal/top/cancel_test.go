@@ -20,7 +20,7 @@ func TestCancelAsksFirst(t *testing.T) {
 	}
 }
 
-// The question is about the task it names, wherever the selection or the next picture may be.
+// TestCancel: the question is about the task that it names, even if the selection or the snapshot changes.
 func TestCancel(t *testing.T) {
 	s := newScreen(t, shop())
 	s.press("down", "c")
@@ -42,7 +42,7 @@ func TestCancel(t *testing.T) {
 	s.wantLine("Not canceled: the token is wrong.")
 }
 
-// What a filter hides is canceled, too.
+// TestQuestionWithAFilter: descendants that a filter hides are canceled, too.
 func TestQuestionWithAFilter(t *testing.T) {
 	s := newScreen(t, shop())
 	s.press("down", "/", "q", "u", "e", "r", "y", "enter", "c")
@@ -64,7 +64,7 @@ func TestCancelIsOfferedOnlyWhereItWorks(t *testing.T) {
 	s.wantAsked()
 }
 
-// The end of a long question is what counts.
+// TestQuestionAboutALongPath: the end of a long path is shown.
 func TestQuestionAboutALongPath(t *testing.T) {
 	s := newScreen(t, task(1, strings.Repeat("商品/", 100)+"end", task(2, "x")))
 	s.resize(40, 10)

@@ -2,15 +2,15 @@ package top
 
 const (
 	gap       = 2
-	spanWidth = 6 // of an age
+	spanWidth = 6 // of an age column
 )
 
-// columns are the widths of the table; 0 means that there is no room for one.
+// columns are the widths of the columns; 0 means that a column is not shown.
 type columns struct {
 	name, age, waits, since, location int
 }
 
-// The heads of the columns.
+// The headings of the columns.
 const (
 	taskHead  = "TASK"
 	ageHead   = "AGE"
@@ -19,20 +19,19 @@ const (
 	placeHead = "WHERE"
 )
 
-// needs is what the texts of the table would take if there was room for all. It only grows, so that the columns do not
-// move with each picture.
+// needs is the width that the texts of the table would need. It only grows, so that the columns do not move with each snapshot.
 type needs struct{ name, waits, location int }
 
-// widen makes room for a row.
+// widen adds the widths of a row.
 func (n *needs) widen(name, waits, place int) {
 	n.name = max(n.name, name, len(taskHead))
 	n.waits = max(n.waits, waits, len(waitsHead))
 	n.location = max(n.location, place)
 }
 
-// divide gives each column its width. On a narrow screen the last ones go.
+// divide returns the widths of the columns. On a narrow screen the last columns are omitted.
 func (n needs) divide(width int) columns {
-	width-- // the mark of the selection
+	width-- // for the mark of the selection
 	c := columns{age: spanWidth, since: spanWidth}
 	place := n.location
 	switch {
@@ -56,7 +55,7 @@ func (n needs) divide(width int) columns {
 	return c
 }
 
-// share divides room between two columns: to each what it needs, or else in proportion to its weight.
+// share divides space between two columns: each gets what it needs, or else a part in proportion to its weight.
 func share(space, needA, needB, weightA, weightB int) (a, b int) {
 	part := space * weightA / (weightA + weightB)
 	switch {
@@ -70,12 +69,12 @@ func share(space, needA, needB, weightA, weightB int) (a, b int) {
 	return a, space - a
 }
 
-// header names the columns.
+// header returns the heading line.
 func (c columns) header() string {
 	return " " + c.line(pad(taskHead, c.name), ageHead, pad(waitsHead, c.waits), sinceHead, pad(placeHead, c.location))
 }
 
-// line joins the cells of a row. Those for text have their width already, for they may be styled.
+// line joins the cells of a row. Text cells must already have their width, since they may be styled.
 func (c columns) line(name, age, waits, since, place string) string {
 	line := name + spaces(gap) + padLeft(age, c.age) + spaces(gap) + waits
 	if c.since > 0 {

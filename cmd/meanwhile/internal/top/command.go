@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// A Command is what "meanwhile top" was asked for, as kong fills it.
+// A Command has the flags of "meanwhile top", filled in by kong.
 type Command struct {
 	probe.Target
 	Every time.Duration `default:"1s" placeholder:"TIME" help:"Refresh this long after each response (default ${default})."`
@@ -34,13 +34,13 @@ Up to 10,000 tasks are shown, those near the root first; the others are counted.
 Exit codes: 0 quit with q, 1 no usable response, 2 usage error or no terminal, 130 interrupted by a signal.`
 }
 
-// ErrInterrupted is what Run returns after a signal, when there is nothing left to say.
+// ErrInterrupted is the error of Run after a signal, when there is nothing left to report.
 var ErrInterrupted = errors.New("interrupted")
 
 const leastEvery = 100 * time.Millisecond
 
-// Run shows the tasks until the user leaves. The first answer is awaited before the screen is taken, so that a wrong
-// address is told in a line that stays.
+// Run shows the tasks until the user quits. It waits for the first answer before it switches to the full screen, so that an error
+// about a wrong address stays visible.
 func (c *Command) Run(streams probe.Streams) error {
 	if c.Every < leastEvery {
 		return &probe.UsageError{Err: fmt.Errorf("--every: give %v or more", leastEvery)}
@@ -85,8 +85,7 @@ func terminal(streams probe.Streams) (in, out *os.File, err error) {
 	return in, out, nil
 }
 
-// environment is that of the process, with a NO_COLOR that bubbletea understands: any value means no color, see
-// no-color.org.
+// environment returns the environment of the process, with a NO_COLOR that bubbletea understands: any value means no color, see no-color.org.
 func environment() []string {
 	environment := os.Environ()
 	if os.Getenv("NO_COLOR") != "" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Any value asks for no color; bubbletea knows only some.
+// TestNoColor: any value of NO_COLOR means no color; bubbletea supports only some values.
 func TestNoColor(t *testing.T) {
 	for value, want := range map[string]string{"": "NO_COLOR=", "1": "NO_COLOR=1", "yes": "NO_COLOR=1", "0": "NO_COLOR=1"} {
 		t.Setenv("NO_COLOR", value)

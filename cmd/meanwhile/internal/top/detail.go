@@ -10,10 +10,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// manyTasks is what a group of tasks says when it is asked for what only one task has.
+// manyTasks is the note for a key that only works for a single task, when a group is selected.
 const manyTasks = "The line stands for several tasks: → shows them."
 
-// openDetail shows the selected task in detail. Its stack comes with the next answer.
+// openDetail shows the selected task in detail. Its stack arrives with the next answer.
 func (m *model) openDetail() tea.Cmd {
 	n := m.list.current()
 	if n == nil {
@@ -30,11 +30,11 @@ func (m *model) openDetail() tea.Cmd {
 func (m *model) showDetail(a answer) {
 	p := m.page
 	if p == nil || p.kind != detailPage || p.task.ID != a.task.ID || p.task.Path != a.task.Path {
-		return // the user has gone on
+		return // the user has left the page
 	}
 	switch {
 	case errors.Is(a.err, probe.ErrEnded), a.err == nil && a.detail.Task.Path != p.task.Path:
-		p.ended, p.failed = true, nil // its number may be another's already
+		p.ended, p.failed = true, nil // its ID may already belong to another task
 	case a.err != nil:
 		p.failed = a.err
 	default:
@@ -42,7 +42,7 @@ func (m *model) showDetail(a answer) {
 	}
 }
 
-// detailText is all that is known of a task.
+// detailText returns all that is known of a task.
 func (m *model) detailText(p *page) string {
 	n, w := p.task, p.task.Wait
 	var b strings.Builder

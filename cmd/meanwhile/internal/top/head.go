@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// head draws the lines above the table: the program, its figures, what its tasks wait for, and how they are shown. Above
-// a page there is less.
+// head draws the lines above the table: the program, its statistics, what its tasks wait for, and the current sorting and filter.
+// Above a page there are fewer lines.
 func (m *model) head() []string {
 	switch {
 	case m.page == nil:
@@ -38,7 +38,7 @@ func (m *model) programLine() string {
 	return styled(bold, line) + rest + filler + styled(m.ageStyle(), age)
 }
 
-// ageStyle warns of a picture that should have been replaced.
+// ageStyle highlights the age of a snapshot that is overdue for replacement.
 func (m *model) ageStyle() style {
 	if m.now.Sub(m.seen) > 2*m.every+3*time.Second {
 		return warning
@@ -60,10 +60,10 @@ func (m *model) figureLine() string {
 	}, "  ", m.width)
 }
 
-// deadlock is how tasks that wait for each other are counted.
+// deadlock is the key under which deadlocked tasks are counted.
 const deadlock = "deadlock"
 
-// waitLine says how many tasks wait for what, the most frequent first; before them those in a deadlock.
+// waitLine returns how many tasks wait for what, deadlocks first, then the most frequent.
 func (m *model) waitLine() string {
 	var parts []string
 	for _, kind := range m.kinds {
@@ -102,7 +102,7 @@ func countWaits(counts map[string]int, trees []inspect.Node) {
 	}
 }
 
-// stateLine says what is wrong, and how the tasks are shown.
+// stateLine returns errors, and how the tasks are shown.
 func (m *model) stateLine() string {
 	var parts []string
 	look := faint

@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// key does what a key stands for.
+// key executes the command of a key.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	if name == "ctrl+c" {
@@ -64,7 +64,7 @@ func (m *model) keyInList(name string) tea.Cmd {
 	return nil
 }
 
-// keyEverywhere is for the keys that mean the same in the list and in a page.
+// keyEverywhere handles the keys with the same meaning in the list and in a page.
 func (m *model) keyEverywhere(name string) tea.Cmd {
 	switch name {
 	case "c":

@@ -21,16 +21,16 @@ const (
 
 var orderNames = [...]string{"tree order", "oldest first", "longest wait first"}
 
-// A row is a task that can be selected, or how many tasks its parent has that are not listed.
+// A row is a task that can be selected, or the number of tasks of its parent that are not listed.
 type row struct {
 	node   *inspect.Node
-	parent int  // the row of the task above, or -1
-	last   bool // among the tasks of its parent
-	more   bool // the row stands for node.More tasks below node
-	folded int  // how many tasks are folded away below it
+	parent int  // index of the parent's row, or -1
+	last   bool // last of the children of its parent
+	more   bool // the row stands for node.More children of node
+	folded int  // number of folded descendants
 }
 
-// A key tells a row from all others, in this picture and the next.
+// A key identifies a row in this snapshot and the next.
 type key struct {
 	id    uint32
 	more  bool
@@ -41,8 +41,7 @@ func (r row) key() key {
 	return key{id: r.node.ID, more: r.more, group: groupKey(r.node)}
 }
 
-// groupKey tells a Node that stands for several tasks from the others, whichever of the tasks there are in a picture; it is
-// empty for a task.
+// groupKey identifies a group of tasks, independent of which tasks are in it in a snapshot; it is empty for a single task.
 func groupKey(n *inspect.Node) string {
 	if n.Group == nil {
 		return ""
@@ -51,36 +50,36 @@ func groupKey(n *inspect.Node) string {
 	return fmt.Sprint(strings.TrimSuffix(n.Group[0].Path, n.Group[0].Name), n.Kind, n.State, w.For, w.Func, w.File, w.Line)
 }
 
-// A list is the rows, which of them is selected and which are on the screen.
+// A list has the rows, which of them is selected and which are on the screen.
 type list struct {
 	trees      []inspect.Node
 	order      sortOrder
-	filterText string // what is filtered for
+	filterText string // text of the filter
 	matches    int
 	rows       []row
 	folded     map[uint32]bool
-	opened     map[string]bool // groups whose tasks are shown one by one, by their keys
+	opened     map[string]bool // keys of groups whose tasks are shown separately
 	selected   int
-	chosen     key // what the user selected last
-	offset     int // the first row on the screen
-	height     int // how many rows the screen has
+	chosen     key // last selection by the user
+	offset     int // index of the first row on the screen
+	height     int // number of rows on the screen
 }
 
-// show replaces the trees. The selection stays on its task, and the task in its place on the screen; where the task is gone
-// it goes to the nearest row that is still there.
+// show replaces the trees. The selection stays on its task, and the task at its position on the screen; if the task is gone, the
+// nearest row that still exists is selected.
 func (l *list) show(trees []inspect.Node) {
 	l.trees = trees
 	l.arrange()
 }
 
-// forget takes away all rows, and what is known of their tasks.
+// forget removes all rows, and the state of their tasks.
 func (l *list) forget() {
 	clear(l.folded)
 	clear(l.opened)
 	l.rows, l.selected, l.offset = nil, 0, 0
 }
 
-// arrange makes the rows anew, after a change of what is shown or how.
+// arrange builds the rows again, after a change of the trees, the sorting or the filter.
 func (l *list) arrange() {
 	old, was := l.rows, l.selected
 	l.rows = l.build()
@@ -109,7 +108,7 @@ func (l *list) build() []row {
 			return cmp.Compare(y.Age, x.Age)
 		case x.Wait.Deadlock == y.Wait.Deadlock:
 			return cmp.Or(cmp.Compare(seen(y), seen(x)), cmp.Compare(y.Wait.Snapshots, x.Wait.Snapshots))
-		case x.Wait.Deadlock: // which will wait longest
+		case x.Wait.Deadlock: // a deadlock lasts the longest
 			return -1
 		}
 		return 1
@@ -117,7 +116,7 @@ func (l *list) build() []row {
 	return rows
 }
 
-// seen is how long a task was found in its place, so coarse that tasks which one look has found there are alike.
+// seen returns how long a task was found in its wait, rounded so that tasks first seen in the same snapshot are equal.
 func seen(n *inspect.Node) time.Duration { return n.Wait.Seen.Truncate(10 * time.Millisecond) }
 
 func (l *list) addTree(rows []row, siblings []inspect.Node, parent int) []row {
@@ -150,7 +149,7 @@ func (l *list) addTree(rows []row, siblings []inspect.Node, parent int) []row {
 	return rows
 }
 
-// addFlat adds the tasks that match, without those above them.
+// addFlat adds the matching tasks, without their ancestors.
 func (l *list) addFlat(rows []row, siblings []inspect.Node) []row {
 	for i := range siblings {
 		n := &siblings[i]
@@ -162,7 +161,7 @@ func (l *list) addFlat(rows []row, siblings []inspect.Node) []row {
 	return rows
 }
 
-// nearest returns the place of what was selected in the rows before, or of what was next to it.
+// nearest returns the index of the previously selected row in the new rows, or of a row that was next to it.
 func (l *list) nearest(old []row, was int) int {
 	if len(l.rows) == 0 || len(old) == 0 {
 		return 0
@@ -186,7 +185,7 @@ func (l *list) nearest(old []row, was int) int {
 	return min(was, len(l.rows)-1)
 }
 
-// scroll keeps the selection on the screen, and the screen full.
+// scroll keeps the selection on the screen, and the screen filled.
 func (l *list) scroll() {
 	l.selected = max(0, min(l.selected, len(l.rows)-1))
 	l.offset = min(l.offset, l.selected, len(l.rows)-l.height)
@@ -201,8 +200,7 @@ func (l *list) move(by int) {
 	}
 }
 
-// filter shows the tasks with the word alone; "" shows all. The selection goes back to the user's choice when that is
-// shown again.
+// filter shows only tasks that match the word; "" shows all. If the user's own selection is visible again, it is selected.
 func (l *list) filter(word string) {
 	l.filterText = word
 	l.arrange()
@@ -212,7 +210,7 @@ func (l *list) filter(word string) {
 	}
 }
 
-// currentGroup is the selected Node when it stands for several tasks, else nil.
+// currentGroup returns the selected node if it is a group, else nil.
 func (l *list) currentGroup() *inspect.Node {
 	if l.selected >= len(l.rows) || l.rows[l.selected].more || l.rows[l.selected].node.Group == nil {
 		return nil
@@ -220,19 +218,19 @@ func (l *list) currentGroup() *inspect.Node {
 	return l.rows[l.selected].node
 }
 
-// current is the selected task with all that is below it, or nil when none is selected.
+// current returns the selected task with all its descendants, or nil if none is selected.
 func (l *list) current() *inspect.Node {
 	if l.selected >= len(l.rows) || l.rows[l.selected].more || l.currentGroup() != nil {
 		return nil
 	}
 	n := l.rows[l.selected].node
 	if l.filterText != "" {
-		return find(l.trees, n.ID) // the filter may have taken away some of what is below
+		return find(l.trees, n.ID) // the filter may have removed some descendants
 	}
 	return n
 }
 
-// find returns the task with this number, or nil.
+// find returns the task with this ID, or nil.
 func find(trees []inspect.Node, id uint32) *inspect.Node {
 	for i := range trees {
 		if trees[i].ID == id {
@@ -245,16 +243,16 @@ func find(trees []inspect.Node, id uint32) *inspect.Node {
 	return nil
 }
 
-// visible returns the rows on the screen and the number of the first.
+// visible returns the rows on the screen and the index of the first one.
 func (l *list) visible() ([]row, int) {
 	end := min(l.offset+l.height, len(l.rows))
 	return l.rows[min(l.offset, end):end], l.offset
 }
 
-// folds reports whether tasks can be folded: not in a list without a tree, and not where a filter has to show what it found.
+// folds reports whether tasks can be folded: not in a flat list, and not with a filter, which must show its matches.
 func (l *list) folds() bool { return l.order == byTree && l.filterText == "" }
 
-// setFolded folds the selected task, or unfolds it, and reports whether that changed something.
+// setFolded folds or unfolds the selected task, and reports whether that changed something.
 func (l *list) setFolded(folded bool) bool {
 	if group := l.currentGroup(); group != nil {
 		return l.setOpen(group, !folded)
@@ -272,7 +270,7 @@ func (l *list) setFolded(folded bool) bool {
 	return true
 }
 
-// setOpen shows the members of a group one by one, or the group, and reports whether that changed something.
+// setOpen shows the members of a group separately, or the group as one row, and reports whether that changed something.
 func (l *list) setOpen(group *inspect.Node, open bool) bool {
 	k := groupKey(group)
 	if l.opened[k] == open {
@@ -287,21 +285,21 @@ func (l *list) setOpen(group *inspect.Node, open bool) bool {
 	return true
 }
 
-// out folds the selected task, or goes to the task above where there is nothing to fold.
+// out folds the selected task, or selects its parent if there is nothing to fold.
 func (l *list) out() {
 	if !l.setFolded(true) && len(l.rows) > 0 && l.rows[l.selected].parent >= 0 {
 		l.move(l.rows[l.selected].parent - l.selected)
 	}
 }
 
-// in unfolds the selected task, or goes to the first task below.
+// in unfolds the selected task, or selects its first child.
 func (l *list) in() {
 	if !l.setFolded(false) && l.selected+1 < len(l.rows) && l.rows[l.selected+1].parent == l.selected {
 		l.move(1)
 	}
 }
 
-// branches draws the lines of the tree to the left of row i, at most width columns of them: the nearest.
+// branches draws the lines of the tree to the left of row i, at most width columns of them: those nearest to the row.
 func (l *list) branches(i, width int) string {
 	var parts []string
 	r := l.rows[i]

@@ -11,60 +11,60 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// A model is what the screen shows. It never reads the clock: the time comes with messages.
+// A model is the state of the screen. It never reads the clock: the time is in messages.
 type model struct {
 	address string
 	every   time.Duration
-	token   bool // there is one
+	token   bool // there is a token
 
 	queue requestQueue
-	round int // of the timer that counts
+	round int // number of the current timer
 
 	width, height int
 	now           time.Time
 	snapshot      live.Snapshot
-	seen          time.Time // when it came
-	lost          error     // why the last request for a picture failed, or nil
-	lostAt        time.Time // when the first of those failed
+	seen          time.Time // when the snapshot arrived
+	lost          error     // error of the last request for a snapshot, or nil
+	lostAt        time.Time // when the first such request failed
 	list          list
 	needs         needs
-	listed        int            // how many tasks the picture has
-	counts        map[string]int // of them, by what they wait for
+	listed        int            // number of tasks in the snapshot
+	counts        map[string]int // number of tasks by what they wait for
 	kinds         []string       // the keys of counts, the most frequent first
 
 	paused bool
-	forced bool          // the picture that was asked for is shown although the view is paused
-	typing bool          // the filter
-	doomed *inspect.Node // the question is whether to cancel it
-	page   *page         // what hides the list, or nil
-	note   string        // until the next key
+	forced bool          // the requested snapshot is shown although the view is paused
+	typing bool          // the user is typing the filter
+	doomed *inspect.Node // the task that the question is about
+	page   *page         // page that hides the list, or nil
+	note   string        // shown until the next key
 }
 
 // Messages besides those of bubbletea and answers.
 type (
 	beat time.Time // a second has passed
-	due  int       // the timer of this round is over
+	due  int       // the timer with this number has expired
 )
 
 func newModel(address string, every time.Duration, token bool, do func(request) tea.Cmd) *model {
 	return &model{address: address, every: every, token: token, queue: requestQueue{do: do}, list: list{folded: map[uint32]bool{}, opened: map[string]bool{}}}
 }
 
-// Init starts the clock and the timer to the next look.
+// Init starts the clock and the timer for the next snapshot.
 func (m *model) Init() tea.Cmd { return tea.Batch(m.beat(), m.wait()) }
 
 func (*model) beat() tea.Cmd {
 	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return beat(t) })
 }
 
-// wait starts the timer to the next look, in place of one that may run.
+// wait starts the timer for the next snapshot, replacing a running one.
 func (m *model) wait() tea.Cmd {
 	m.round++
 	round := m.round
 	return tea.Tick(m.every, func(time.Time) tea.Msg { return due(round) })
 }
 
-// Update takes a message.
+// Update handles a message.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.update(msg)
 	m.fit()
@@ -95,7 +95,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// requestSnapshot asks for a picture, and for the task or the wait profile that is shown.
+// requestSnapshot requests a snapshot, and the task or the wait profile that is shown.
 func (m *model) requestSnapshot() tea.Cmd {
 	m.queue.snapshot = true
 	if m.page != nil && m.page.kind == detailPage && !m.page.ended {
@@ -105,7 +105,7 @@ func (m *model) requestSnapshot() tea.Cmd {
 	return m.queue.next()
 }
 
-// receive takes an answer and returns what is to be waited for.
+// receive handles an answer and returns the next command.
 func (m *model) receive(a answer) tea.Cmd {
 	m.now = a.at
 	switch a.kind {
@@ -137,7 +137,7 @@ func (m *model) receive(a answer) tea.Cmd {
 	return m.wait()
 }
 
-// show replaces the picture.
+// show replaces the snapshot.
 func (m *model) show(a answer) {
 	before := m.snapshot
 	m.snapshot, m.seen = a.snapshot, a.at
@@ -149,7 +149,7 @@ func (m *model) show(a answer) {
 	m.measure()
 }
 
-// startAnew forgets the tasks of a program that is no longer there: their numbers mean others now.
+// startAnew forgets the tasks of a program that has been replaced: their IDs now belong to other tasks.
 func (m *model) startAnew() {
 	m.note = fmt.Sprintf("Another program answers: %s, pid %d.", probe.Printable(m.snapshot.Program), m.snapshot.PID)
 	m.list.forget()
@@ -159,7 +159,7 @@ func (m *model) startAnew() {
 	}
 }
 
-// filter shows the tasks with the word alone; "" shows all.
+// filter shows only tasks that match the word; "" shows all.
 func (m *model) filter(word string) {
 	m.list.filter(word)
 	m.measure()

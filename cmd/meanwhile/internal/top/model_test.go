@@ -84,7 +84,7 @@ func TestFold(t *testing.T) {
 	s := newScreen(t, shop())
 	s.press("down", "left")
 	s.wantRows(" shop", "›├─ server [+3]", " └─ mailer")
-	s.press("left") // there is nothing left to fold: out
+	s.press("left") // nothing left to fold: select the parent
 	s.wantRows("›shop", " ├─ server [+3]", " └─ mailer")
 	s.press("space")
 	s.wantRows("›shop [+5]")
@@ -92,17 +92,17 @@ func TestFold(t *testing.T) {
 	s.wantRows(" shop", "›├─ server", " │  ├─ conn 1", " │  └─ conn 2", " │     └─ query", " └─ mailer")
 	s.press("right", "down", "h", "h")
 	s.wantRows(" shop", "›├─ server", " │  ├─ conn 1", " │  └─ conn 2 [+1]", " └─ mailer")
-	s.press("end", "space", "right") // nothing below it
+	s.press("end", "space", "right") // it has no children
 	s.wantRows(" shop", " ├─ server", " │  ├─ conn 1", " │  └─ conn 2 [+1]", "›└─ mailer")
 
-	s.show(shop(), task(9, "other")) // stays folded in the next picture
+	s.show(shop(), task(9, "other")) // stays folded in the next snapshot
 	s.wantRows(" shop", " ├─ server", " │  ├─ conn 1", " │  └─ conn 2 [+1]", "›└─ mailer", " other")
 
 	s.press("a", "left")
 	s.wantLine("Tasks fold in tree order and without a filter")
 }
 
-// Siblings that are alike are one row until it is opened. Sorted and filtered lists have each task.
+// TestGroups: similar siblings are one row until it is opened. Sorted and filtered lists have each task.
 func TestGroups(t *testing.T) {
 	workers := task(10, "workers", task(11, "w 1", task(21, "query")), task(12, "w 2", task(22, "query")), task(13, "w 3", task(23, "query")))
 	s := newScreen(t, workers)
@@ -112,7 +112,7 @@ func TestGroups(t *testing.T) {
 	s.press("right")
 	opened := []string{" workers", "›└─ w 1 … w 3 ×3", "    ├─ w 1", "    │  └─ query", "    ├─ w 2", "    │  └─ query", "    └─ w 3", "       └─ query"}
 	s.wantRows(opened...)
-	s.show(workers) // stays open in the next picture
+	s.show(workers) // stays open in the next snapshot
 	s.wantRows(opened...)
 	s.press("right")
 	if got := s.model.list.current(); got == nil || got.Name != "w 1" {
@@ -146,17 +146,17 @@ func TestFilter(t *testing.T) {
 	s.press("end", "/", "C", "o", "n", "n", " ")
 	s.wantLine("Filter: Conn ▏")
 	s.wantLine(`filter "Conn ": 3 of 6`)
-	s.wantRows(" shop", " └─ server", "    ├─ conn 1", "    └─ conn 2", "›      └─ query") // the nearest to what was selected
+	s.wantRows(" shop", " └─ server", "    ├─ conn 1", "    └─ conn 2", "›      └─ query") // the nearest to the previous selection
 	s.press("2")
 	s.wantRows(" shop", " └─ server", "    └─ conn 2", "›      └─ query")
-	s.press("q") // is a letter here
+	s.press("q") // a letter of the filter here
 	s.wantLine("No task matches the filter")
 	s.press("backspace", "enter") // the keys work again
 	s.press("down", "down")
 	s.wantRows(" shop", " └─ server", "›   └─ conn 2", "       └─ query")
 	s.show(shop(), task(9, "conn 2 too"))
 	s.wantRows(" shop", " └─ server", "›   └─ conn 2", "       └─ query", " conn 2 too")
-	s.press("a") // without a tree, what matches alone
+	s.press("a") // in a flat list, only the matches
 	s.wantRows("›shop/server/conn 2", " shop/server/conn 2/query", " conn 2 too")
 	s.press("t", "esc")
 	s.wantRows(" shop", " ├─ server", " │  ├─ conn 1", "›│  └─ conn 2", " │     └─ query", " └─ mailer", " conn 2 too")
@@ -191,7 +191,7 @@ func TestSort(t *testing.T) {
 	s.wantRows(" r/c", "›r/a", " r/b", " r")
 	s.wantLine("longest wait first")
 	s.show(aged(1, "r", 4, 1, aged(2, "a", 1, 3), with(aged(3, "b", 3, 3), func(n *inspect.Node) { n.Wait.Seen += 5 })))
-	s.wantRows("›r/a", " r/b", " r") // b by nanoseconds only
+	s.wantRows("›r/a", " r/b", " r") // b is first by nanoseconds only
 	s.show(aged(1, "r", 4, 1, aged(2, "a", 1, 3), aged(3, "b", 3, 2), locked))
 	s.press("n")
 	s.wantRows(" r", "›├─ a", " ├─ b", " └─ c")
@@ -223,7 +223,7 @@ func TestSelectionOfATaskThatEnded(t *testing.T) {
 	s.wantRows("›e", " f")
 }
 
-// A picture with more tasks above must not move what the user looks at.
+// TestScreenStandsStillAroundTheSelection: a snapshot with more tasks above the selection does not move it.
 func TestScreenStandsStillAroundTheSelection(t *testing.T) {
 	many := func(from, to uint32) (tasks []inspect.Node) {
 		for id := from; id <= to; id++ {
@@ -246,7 +246,7 @@ func TestPause(t *testing.T) {
 	s.wantAsked("picture")
 	s.press("p")
 	s.wantLine("PAUSED")
-	s.show(task(3, "late")) // was under way
+	s.show(task(3, "late")) // the request was already in progress
 	s.wantRows("›a", " b")
 	s.model.Update(due(s.model.round))
 	s.wantAsked()
@@ -264,7 +264,7 @@ func TestPause(t *testing.T) {
 	s.wantNoLine("PAUSED")
 }
 
-// There is never more than one request under way, whatever the user does meanwhile; a cancellation comes first.
+// TestOneRequestAtATime: there is never more than one request in progress, whatever the user does; a cancellation has priority.
 func TestOneRequestAtATime(t *testing.T) {
 	s := newScreen(t, task(1, "a"), task(2, "b"))
 	s.press("r")
@@ -282,7 +282,7 @@ func TestOneRequestAtATime(t *testing.T) {
 	s.wantAsked()
 }
 
-// What nobody waits for any more is not asked for.
+// TestDetailThatWasLeft: data for a page that was left is no longer requested.
 func TestDetailThatWasLeft(t *testing.T) {
 	s := newScreen(t, task(1, "a"))
 	s.press("r", "enter", "esc")
@@ -291,7 +291,7 @@ func TestDetailThatWasLeft(t *testing.T) {
 	s.wantAsked()
 }
 
-// Each answer starts the timer anew; one that was started before does not count any more.
+// TestTimer: each answer starts a new timer; older timers are ignored.
 func TestTimer(t *testing.T) {
 	s := newScreen(t, task(1, "a"))
 	old := s.model.round
@@ -324,7 +324,7 @@ func TestProgramThatGoesAndComesBack(t *testing.T) {
 	s.wantRows(" shop", "›├─ server [+3]", " └─ mailer")
 }
 
-// The numbers of the tasks of a program that was started again mean others.
+// TestProgramThatWasStartedAgain: task IDs of a restarted program belong to other tasks.
 func TestProgramThatWasStartedAgain(t *testing.T) {
 	s := newScreen(t, shop())
 	s.press("down", "left", "c")

@@ -13,18 +13,18 @@ import (
 //go:embed help.txt
 var helpText string
 
-// A page is text that hides the list and can be scrolled: the help, a task in detail, or the wait profile.
+// A page is a scrollable text that hides the list: the help, a task in detail, or the wait profile.
 type page struct {
 	kind   pageKind
 	task   *inspect.Node        // of the detail
-	detail *live.Detail         // nil until it has come
-	failed error                // why the last request for it failed, or nil
-	ended  bool                 // the task; what was known last stays
-	waits  *inspect.WaitProfile // nil until it has come
+	detail *live.Detail         // nil until it has arrived
+	failed error                // error of the last request for it, or nil
+	ended  bool                 // the task has ended; the last known data stays
+	waits  *inspect.WaitProfile // nil until it has arrived
 
 	lines  []string
-	offset int // the first line on the screen
-	height int // how many lines the screen has
+	offset int // index of the first line on the screen
+	height int // number of lines on the screen
 }
 
 type pageKind int
@@ -76,7 +76,7 @@ func (m *model) keyInPage(name string) tea.Cmd {
 
 func (m *model) closePage() { m.page, m.queue.detail, m.queue.waits = nil, nil, false }
 
-// toggleHelp shows the help, or leaves it.
+// toggleHelp shows or hides the help.
 func (m *model) toggleHelp() {
 	help := m.page == nil || m.page.kind != helpPage
 	m.closePage()

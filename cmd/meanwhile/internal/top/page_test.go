@@ -44,7 +44,7 @@ func TestDetail(t *testing.T) {
 		s.wantLine(want)
 	}
 
-	s.press("p", "p") // looks again, at both
+	s.press("p", "p") // requests both again
 	s.wantAsked("detail shop/server")
 	s.fail(request{detail, n}, errRefused)
 	s.wantLine("The stack could not be had: connection refused.")
@@ -60,12 +60,12 @@ func TestDetail(t *testing.T) {
 	s.asked = nil
 	s.show(shop())
 	s.model.Update(due(s.model.round))
-	s.wantAsked("picture") // and not for the task any more
+	s.wantAsked("picture") // the task is not requested any more
 	s.press("esc")
 	s.wantLine("TASK")
 }
 
-// A number can be given to another task.
+// TestDetailOfAnotherTask: an ID can be reused for another task.
 func TestDetailOfAnotherTask(t *testing.T) {
 	s := newScreen(t, shop())
 	s.press("enter")
@@ -74,7 +74,7 @@ func TestDetailOfAnotherTask(t *testing.T) {
 	s.wantLine("The task has ended.")
 	s.wantLine("Path    shop")
 
-	s.press("esc", "enter", "esc", "down", "enter") // the answer for the first comes while the second is shown
+	s.press("esc", "enter", "esc", "down", "enter") // the answer for the first arrives while the second is shown
 	s.model.Update(answer{request: request{detail, shop()}, at: s.time, detail: detailed(shop(), 1)})
 	s.wantLine("Path    shop/server")
 	s.wantLine("Asking for the stack")
@@ -129,7 +129,7 @@ func TestPageScrolls(t *testing.T) {
 		t.Errorf("the last line at the end of a higher screen is %q", got)
 	}
 	s.press("home", "space")
-	s.wantLine("shop.f") // a screen down
+	s.wantLine("shop.f") // one screen further down
 }
 
 func TestHelp(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// mostTasks is how many tasks the program is asked for.
+// mostTasks is the number of tasks that are requested from the program.
 const mostTasks = 10_000
 
 type requestKind int
@@ -24,13 +24,13 @@ const (
 	waits
 )
 
-// A request is what the program is asked.
+// A request is a request to the program.
 type request struct {
 	kind requestKind
-	task inspect.Node // whose stack is wanted, or which is to be canceled
+	task inspect.Node // task whose stack is wanted, or that is to be canceled
 }
 
-// An answer is what came of a request.
+// An answer is the result of a request.
 type answer struct {
 	request
 	at       time.Time
@@ -56,7 +56,7 @@ func (r request) run(ctx context.Context, client *probe.Client, token string) an
 	return a
 }
 
-// A requestQueue is where requests wait until the one before has its answer: there is never more than one under way.
+// A requestQueue has the waiting requests. There is never more than one in progress.
 type requestQueue struct {
 	do       func(request) tea.Cmd
 	underway bool
@@ -66,7 +66,7 @@ type requestQueue struct {
 	snapshot bool
 }
 
-// next sends the request that comes next, unless one is under way.
+// next sends the next request, unless one is in progress.
 func (l *requestQueue) next() tea.Cmd {
 	if l.underway {
 		return nil
@@ -92,7 +92,7 @@ func (l *requestQueue) next() tea.Cmd {
 	return l.do(r)
 }
 
-// reason says in a few words why there was no answer.
+// reason returns in a few words why there was no answer.
 func reason(err error) string {
 	if failure, ok := errors.AsType[*probe.Failure](err); ok {
 		return failure.Reason

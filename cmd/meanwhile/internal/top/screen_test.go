@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// A screen is a model at work: what it asks the program is kept, and answered by the test.
+// A screen is a running model: it collects the requests to the program, and the test answers them.
 type screen struct {
 	*testing.T
 	model *model
@@ -24,7 +24,7 @@ type screen struct {
 	pid   int
 }
 
-// newScreen has a program that allows to cancel and a user who may.
+// newScreen returns the screen of a program that allows canceling, with a user who may cancel.
 func newScreen(t *testing.T, trees ...inspect.Node) *screen {
 	s := &screen{T: t, time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local), pid: 7}
 	s.model = newModel("localhost:6060", time.Second, true, func(r request) tea.Cmd {
@@ -75,7 +75,7 @@ func keyOf(name string) tea.KeyPressMsg {
 	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
 }
 
-// press presses keys and returns what the last of them is to lead to.
+// press presses keys and returns the command of the last one.
 func (s *screen) press(names ...string) (cmd tea.Cmd) {
 	for _, name := range names {
 		_, cmd = s.model.Update(keyOf(name))
@@ -83,7 +83,7 @@ func (s *screen) press(names ...string) (cmd tea.Cmd) {
 	return cmd
 }
 
-// lines is what is on the screen, without styles.
+// lines returns the lines on the screen, without styles.
 func (s *screen) lines() []string {
 	lines := strings.Split(ansi.Strip(s.model.View().Content), "\n")
 	for i, line := range lines {
@@ -92,7 +92,7 @@ func (s *screen) lines() []string {
 	return lines
 }
 
-// rows are the first columns of the table, with the mark of the selection.
+// rows returns the first columns of the table, with the mark of the selection.
 func (s *screen) rows() []string {
 	s.Helper()
 	lines := s.lines()
@@ -117,7 +117,7 @@ func (s *screen) wantRows(want ...string) {
 	}
 }
 
-// wantLine wants a line that has the text.
+// wantLine fails unless a line has the text.
 func (s *screen) wantLine(text string) {
 	s.Helper()
 	if !slices.ContainsFunc(s.lines(), func(line string) bool { return strings.Contains(line, text) }) {
@@ -132,7 +132,7 @@ func (s *screen) wantNoLine(text string) {
 	}
 }
 
-// wantAsked wants these requests since the last call, by kind and task.
+// wantAsked compares the requests since the previous call, by kind and task.
 func (s *screen) wantAsked(want ...string) {
 	s.Helper()
 	var got []string
@@ -145,7 +145,7 @@ func (s *screen) wantAsked(want ...string) {
 	s.asked = nil
 }
 
-// task makes a node, with its path those of the nodes below.
+// task returns a node, and sets its path and those of its descendants.
 func task(id uint32, name string, below ...inspect.Node) inspect.Node {
 	n := inspect.Node{ID: id, Name: name, Kind: "task", State: "running", Wait: inspect.Wait{For: "receive"}, Tasks: below}
 	return placed(n, "")
@@ -166,7 +166,7 @@ func with(n inspect.Node, change func(*inspect.Node)) inspect.Node {
 	return n
 }
 
-// apart has a node wait at a line of its own, so that it is like no other.
+// apart gives a node its own waiting line, so that it is not grouped with others.
 func apart(n inspect.Node) inspect.Node {
 	n.Wait.Line = int(n.ID)
 	return n

@@ -15,8 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// checkFits fails unless the screen has as many lines as the terminal, each at most as wide, with nothing in it that moves
-// the cursor.
+// checkFits fails unless the screen has as many lines as the terminal, each at most as wide, without sequences that move the cursor.
 func (s *screen) checkFits() {
 	s.Helper()
 	if problem := misfit(s.model); problem != "" {
@@ -40,7 +39,7 @@ func misfit(m *model) string {
 	return ""
 }
 
-// wild has what is hard to fit: depth, wide and long names, colors and line ends.
+// wild returns trees that are hard to fit: deep, with wide and long names, colors and line ends.
 func wild() []inspect.Node {
 	deep := task(1000, "the end of it all")
 	for i := range uint32(40) {
@@ -103,7 +102,7 @@ func TestTooSmall(t *testing.T) {
 		if got := s.lines(); len(got) != 1 || size[0] > 30 && !strings.HasSuffix(got[0], "needs 40×10") {
 			t.Errorf("at %v: got %q", size, got)
 		}
-		s.press("down", "enter", "?", "end", "esc", "c", "n", "/", "x", "esc") // nothing panics
+		s.press("down", "enter", "?", "end", "esc", "c", "n", "/", "x", "esc") // checks that nothing panics
 	}
 	s.resize(40, 10)
 	s.checkFits()
@@ -127,7 +126,7 @@ func TestColumnsThatFit(t *testing.T) {
 	}
 }
 
-// The columns stay where they are when a picture has shorter texts.
+// TestColumnsStandStill: the columns do not move when a snapshot has shorter texts.
 func TestColumnsStandStill(t *testing.T) {
 	s := newScreen(t, task(1, "a name that is quite long"))
 	before := s.lines()[4]
@@ -137,7 +136,7 @@ func TestColumnsStandStill(t *testing.T) {
 	}
 }
 
-// Nearest to a task are the branches that matter, and something must be left for its name.
+// TestDeepTrees: the branches nearest to a task matter most, and there must be space for its name.
 func TestDeepTrees(t *testing.T) {
 	s := newScreen(t, wild()...)
 	s.press("pgdown", "pgdown", "down", "down", "down", "down")
@@ -145,11 +144,11 @@ func TestDeepTrees(t *testing.T) {
 	s.resize(40, 24)
 	s.wantLine("└─ the end")
 	s.wantLine("…  ")
-	s.press("a") // of a path, the end is what differs
+	s.press("a") // the end of a path is what differs
 	s.wantLine("›…he end of it all")
 }
 
-// Only the rows on the screen are drawn: that many tasks are still many keys a second.
+// TestManyTasks: only the rows on the screen are drawn, so that the view is fast enough for many keys a second even with many tasks.
 func TestManyTasks(t *testing.T) {
 	var tasks []inspect.Node
 	for i := range uint32(10_000) {
@@ -163,13 +162,13 @@ func TestManyTasks(t *testing.T) {
 		})
 	}
 	if a, b := draw(few), draw(many); b > 2*a {
-		t.Errorf("a key takes %v allocations with 100 tasks, and %v with 10,000", a, b)
+		t.Errorf("a key needs %v allocations with 100 tasks, and %v with 10,000", a, b)
 	}
 	many.press("end")
 	many.wantLine("›task 9999")
 }
 
-// Whatever is pressed and answered, the screen fits and the selection is a row.
+// TestAnything: whatever keys are pressed and answers arrive, the screen fits and the selection is a row.
 func TestAnything(t *testing.T) {
 	names := []string{
 		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "backspace", " ", "a", "w", "t", "/", "p",

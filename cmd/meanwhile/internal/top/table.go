@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// measure finds out how much room the texts of all rows would take.
+// measure computes how much space the texts of all rows need.
 func (m *model) measure() {
 	depths := make([]int, len(m.list.rows))
 	for i, r := range m.list.rows {
@@ -21,7 +21,7 @@ func (m *model) measure() {
 	}
 }
 
-// label is how a row is called: by its name, or without the tree around it by its path, and what there is to note.
+// label returns the name of a row, or its path in a flat list, and a note.
 func (m *model) label(r row) (name, note string) {
 	if r.more {
 		return "… and " + probe.Number(r.node.More) + " more", ""
@@ -42,7 +42,7 @@ func (m *model) label(r row) (name, note string) {
 	return probe.Printable(name), note
 }
 
-// table draws the rows that the screen has room for.
+// table draws the rows that fit on the screen.
 func (m *model) table() []string {
 	c := m.needs.divide(m.width)
 	lines := []string{styled(bold, c.header())}
@@ -71,7 +71,7 @@ func (m *model) noRows() string {
 func (m *model) row(c columns, i int, r row, dress dress) string {
 	name, note := m.label(r)
 	branches := ""
-	if m.list.order == byTree { // of a deep one something is left for the name
+	if m.list.order == byTree { // leave space for the name of a deep task
 		branches = m.list.branches(i, max(c.name/2, c.name-columnsOf(name+note)))
 	}
 	space := c.name - columnsOf(branches)
@@ -102,7 +102,7 @@ func styleOf(n *inspect.Node) style {
 	return nil
 }
 
-// since shows for how long a task has been in its wait, or where that is unknown, in how many snapshots it was found there.
+// since returns how long a task has been in its wait, or if that is unknown, in how many snapshots it was found there.
 func since(w inspect.Wait) string {
 	if w.Seen == 0 && w.Snapshots > 1 {
 		return "×" + probe.Number(w.Snapshots)
@@ -110,7 +110,7 @@ func since(w inspect.Wait) string {
 	return age(w.Seen)
 }
 
-// age shows a time, or nothing where it is unknown.
+// age formats a time, or returns "" if it is unknown.
 func age(d time.Duration) string {
 	if d <= 0 {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The styles, in the 16 colors that a terminal has set to be read on its background. Without color the selection has its
-// mark, and words say the rest.
+// The styles, in the 16 colors that every terminal can show legibly on its background. Without colors, the selection has its
+// mark, and everything else is also expressed in words.
 var (
 	bold     = ansi.NewStyle().Bold()
 	faint    = ansi.NewStyle().Faint()
@@ -17,10 +17,10 @@ var (
 	active   = ansi.NewStyle().ForegroundColor(ansi.Green)
 )
 
-// A style is how a text looks; nil is as it is.
+// A style is the style of a text; nil means unstyled.
 type style = ansi.Style
 
-// A dress puts a text into a style.
+// A dress applies a style to a text.
 type dress func(s style, text string) string
 
 func styled(s style, text string) string {
@@ -30,13 +30,13 @@ func styled(s style, text string) string {
 	return s.Styled(text)
 }
 
-// plain leaves the style away, inside of another.
+// plain ignores the style, for text inside another style.
 func plain(_ style, text string) string { return text }
 
-// columnsOf is how many columns a text takes. Where terminals differ, it is the most that any takes.
+// columnsOf returns the width of a text in columns. Where terminals differ, it is the maximum.
 func columnsOf(text string) int { return ansi.StringWidthWc(text) }
 
-// cut shortens a text to width columns.
+// cut shortens a text to width columns, and keeps its start.
 func cut(text string, width int) string {
 	if width <= 0 {
 		return ""
@@ -56,13 +56,13 @@ func cutLeft(text string, width int) string {
 	return cut(ansi.TruncateLeftWc(text, over+1, "…"), width)
 }
 
-// pad makes a text exactly width columns wide.
+// pad returns a text of exactly width columns.
 func pad(text string, width int) string {
 	text = cut(text, width)
 	return text + spaces(width-columnsOf(text))
 }
 
-// padLeft does it with the spaces before the text.
+// padLeft does the same with the spaces before the text.
 func padLeft(text string, width int) string {
 	text = cut(text, width)
 	return spaces(width-columnsOf(text)) + text
@@ -70,7 +70,7 @@ func padLeft(text string, width int) string {
 
 func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
 
-// joinFitting joins the parts that fit into width, the first ones first.
+// joinFitting joins the first parts that fit into width.
 func joinFitting(parts []string, separator string, width int) string {
 	line := ""
 	for i, part := range parts {

@@ -10,19 +10,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// The smallest screen that the view fits on.
+// The smallest screen that the view supports.
 const (
 	leastWidth  = 40
 	leastHeight = 10
 )
 
-// mostFoot is how many lines the question or note below the table may take.
+// mostFoot is the maximum number of lines of the question or note below the table.
 const mostFoot = 3
 
-// fit divides the screen, before it is drawn: between the head, the list or a page, and the foot.
+// fit divides the screen between the head, the list or page, and the foot, before it is drawn.
 func (m *model) fit() {
 	rest := max(0, m.height-len(m.head())-len(m.foot()))
-	m.list.height = max(0, rest-1) // below the heads of the columns
+	m.list.height = max(0, rest-1) // below the column headings
 	m.list.scroll()
 	if p := m.page; p != nil {
 		text := helpText
@@ -61,7 +61,7 @@ func (m *model) screen() []string {
 	return append(lines, foot...)
 }
 
-// foot draws what is below the table or page: a question, what is typed, a note, or else the keys.
+// foot draws the lines below the table or page: a question, the typed filter, a note, or the keys.
 func (m *model) foot() []string {
 	switch {
 	case m.doomed != nil:
@@ -88,7 +88,7 @@ func (m *model) keys() string {
 	return joinFitting(keys, "  ", m.width)
 }
 
-// wrap breaks a text into the lines of the foot.
+// wrap wraps a text into the lines of the foot.
 func (m *model) wrap(text string, s style) []string {
 	lines := splitLines(ansi.WrapWc(probe.Printable(text), max(1, m.width), ""))
 	if len(lines) > mostFoot {

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// openWaits shows the wait profile, which comes with the next answer.
+// openWaits shows the wait profile, which arrives with the next answer.
 func (m *model) openWaits() tea.Cmd {
 	m.closePage()
 	m.page = &page{kind: waitPage}
@@ -19,7 +19,7 @@ func (m *model) openWaits() tea.Cmd {
 func (m *model) showWaits(a answer) {
 	p := m.page
 	if p == nil || p.kind != waitPage {
-		return // the user has gone on
+		return // the user has left the page
 	}
 	p.failed = a.err
 	if a.err == nil {
@@ -27,7 +27,7 @@ func (m *model) showWaits(a answer) {
 	}
 }
 
-// waitText is the wait profile, as far as it is known.
+// waitText returns the wait profile, as far as it is known.
 func waitText(p *page) string {
 	switch {
 	case p.failed != nil:

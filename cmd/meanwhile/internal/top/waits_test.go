@@ -29,7 +29,7 @@ func TestWaitProfile(t *testing.T) {
 		s.wantLine(want)
 	}
 
-	s.model.Update(due(s.model.round)) // it is asked for again with the next picture
+	s.model.Update(due(s.model.round)) // it is requested again with the next snapshot
 	s.wantAsked("waits")
 	s.fail(request{kind: waits}, errRefused)
 	s.wantLine("The wait profile could not be had: connection refused")
@@ -43,11 +43,11 @@ func TestWaitProfile(t *testing.T) {
 	s.model.Update(answer{request: request{kind: waits}, at: s.time, waits: minute}) // too late
 	s.wantLine("TASK")
 	if s.model.queue.waits {
-		t.Error("it would ask once more")
+		t.Error("the wait profile would be requested again")
 	}
 }
 
-// A program in which no Watch runs says what is missing.
+// TestWaitProfileOfNoWatch: for a program without a running Watch, the page says what is missing.
 func TestWaitProfileOfNoWatch(t *testing.T) {
 	s := newScreen(t, shop())
 	s.press("s")

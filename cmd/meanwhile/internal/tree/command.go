@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
-// A Command is what "meanwhile tree" was asked for, as kong fills it.
+// A Command has the flags of "meanwhile tree", filled in by kong.
 type Command struct {
 	probe.Target
 	JSON   bool   `name:"json" help:"Print the response as JSON; durations are in nanoseconds."`
@@ -28,7 +28,7 @@ A response of more than 256 MB is refused.
 Exit codes: 0 printed, 1 no usable response, 2 usage error.`
 }
 
-// Run asks once and prints the answer.
+// Run sends one request and prints the answer.
 func (c *Command) Run(streams probe.Streams) error {
 	if c.Max < 1 || c.Max > 1_000_000 {
 		return &probe.UsageError{Err: errors.New("--max: give a number from 1 to 1000000")}

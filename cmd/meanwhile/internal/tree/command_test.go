@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program is one that has tasks and shows them. It prints its address, and ends when its input does.
+// program is a program that has tasks and serves their tree. It prints its address, and ends when its input is closed.
 func program() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,7 +64,7 @@ func program() error {
 	}, meanwhile.Name("shop"))
 }
 
-// asleep counts the tasks of a tree that sleep.
+// asleep counts the sleeping tasks of a tree.
 func asleep(n inspect.Node) (count int) {
 	if n.Wait.For == "sleep" {
 		count++
@@ -75,7 +75,7 @@ func asleep(n inspect.Node) (count int) {
 	return count
 }
 
-// start starts the program in a process of its own and returns its address.
+// start starts the program in a separate process and returns its address.
 func start(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -156,7 +156,7 @@ func TestTreeOfAProgram(t *testing.T) {
 	}
 }
 
-// snapshotOf serves a snapshot and returns where.
+// snapshotOf serves a snapshot and returns its address.
 func snapshotOf(t *testing.T, s live.Snapshot) probe.Target {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -166,7 +166,7 @@ func snapshotOf(t *testing.T, s live.Snapshot) probe.Target {
 	return probe.Target{Address: server.URL}
 }
 
-// What a program calls its tasks must not change the terminal of who looks at them.
+// TestDrawnTextIsPrintable: names of tasks must not affect the user's terminal.
 func TestDrawnTextIsPrintable(t *testing.T) {
 	text, _ := run(t, Command{Target: snapshotOf(t, live.Snapshot{
 		Program: "shop\x1b[2J", PID: 7, Time: time.Now(), Tasks: 5,

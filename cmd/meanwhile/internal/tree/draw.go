@@ -10,14 +10,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// draw writes what the program itself would write as text. With whole, it ends with how many tasks are in trees that the
+// draw writes the same text that the program itself would write. With whole, it ends with the number of tasks in trees that the
 // program has left out.
 func draw(w io.Writer, s live.Snapshot, whole bool) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s (pid %d): %s, %s, %s\n", probe.Printable(s.Program), s.PID, probe.Count(s.Tasks, "task"),
 		probe.Count(s.Goroutines, "goroutine"), probe.Count(s.Threads, "thread"))
 	for _, n := range (inspect.Node{Tasks: printable(s.Trees)}).Grouped().Tasks {
-		_, _ = b.WriteString(n.String()) // an error stays with b until Flush
+		_, _ = b.WriteString(n.String()) // b keeps an error until Flush
 	}
 	if left := leftOut(s) - inside(s.Trees); whole && left > 0 {
 		fmt.Fprintf(b, "… and %s more\n", probe.Number(left))
@@ -28,7 +28,7 @@ func draw(w io.Writer, s live.Snapshot, whole bool) error {
 // leftOut counts the tasks that the program has not listed.
 func leftOut(s live.Snapshot) int { return s.Tasks - probe.Listed(s.Trees) }
 
-// inside counts those of them that a listed task tells of.
+// inside counts those that are included in the More of a listed task.
 func inside(trees []inspect.Node) int {
 	left := 0
 	for i := range trees {
@@ -37,7 +37,7 @@ func inside(trees []inspect.Node) int {
 	return left
 }
 
-// printable returns a copy of the trees whose names and waits leave the terminal alone.
+// printable returns a copy of the trees whose names and waits do not affect a terminal.
 func printable(trees []inspect.Node) []inspect.Node {
 	clean := make([]inspect.Node, len(trees))
 	for i, n := range trees {

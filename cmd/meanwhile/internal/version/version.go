@@ -20,7 +20,7 @@ func (*Command) Help() string {
 built in a clone of the repository knows no revision.`
 }
 
-// Run prints what the program was built from.
+// Run prints the version and build information of the program.
 func (*Command) Run(streams probe.Streams) error {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -30,7 +30,7 @@ func (*Command) Run(streams probe.Streams) error {
 	return err
 }
 
-// Line returns the name and the version of the program, in one line.
+// Line returns the name and the version of the program in one line.
 func Line() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -39,10 +39,10 @@ func Line() string {
 	return "meanwhile " + number(info)
 }
 
-// number is the version of the module, or (devel) where nothing says which one it is.
+// number returns the version of the module, or (devel) if it is unknown.
 func number(info *debug.BuildInfo) string { return cmp.Or(info.Main.Version, "(devel)") }
 
-// text describes what a program was built from.
+// text returns the build information of a program.
 func text(info *debug.BuildInfo) string {
 	settings := map[string]string{}
 	for _, s := range info.Settings {

@@ -1,4 +1,4 @@
-// Package when reads times and durations as people write them on a command line.
+// Package when parses times and durations as people write them on a command line.
 package when
 
 import (
@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// A Span is a duration as people write it: Go's, and days and weeks, as in 7d or 2w.
+// A Span is a duration in Go's syntax, or in days and weeks, as in 7d or 2w.
 type Span time.Duration
 
-// UnmarshalText reads a span.
+// UnmarshalText parses a span.
 func (s *Span) UnmarshalText(text []byte) error {
 	d, err := parseSpan(string(text))
 	*s = Span(d)
@@ -23,7 +23,7 @@ func parseSpan(text string) (time.Duration, error) {
 	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if count, ok := strings.CutSuffix(text, unit); ok {
 			n, err := strconv.ParseFloat(count, 64)
-			if err != nil || !(n >= 0 && n <= 40000) { // also for what is not a number
+			if err != nil || !(n >= 0 && n <= 40000) { // also refuses NaN
 				return 0, wrong
 			}
 			return time.Duration(n * float64(length)), nil
@@ -36,10 +36,10 @@ func parseSpan(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// A Moment is a time as people write it, by the clock of this machine where no zone is given.
+// A Moment is a time, in the local time zone unless a zone is given.
 type Moment struct{ time.Time }
 
-// UnmarshalText reads a moment.
+// UnmarshalText parses a moment.
 func (m *Moment) UnmarshalText(text []byte) error {
 	t, err := parseMoment(string(text))
 	m.Time = t
@@ -55,11 +55,10 @@ func parseMoment(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%.40q is no time such as 2026-01-31 15:04 or 2026-01-31T15:04:05Z", text)
 }
 
-// A Past is a Moment, a Span that says how long ago it was, or a day and a time of it such as "yesterday 14:00", "today"
-// or 14:00.
+// A Past is a Moment, a Span that says how long ago it was, or a day and a time such as "yesterday 14:00", "today" or 14:00.
 type Past struct{ Moment }
 
-// UnmarshalText reads a past.
+// UnmarshalText parses a past.
 func (p *Past) UnmarshalText(text []byte) error {
 	t, err := parsePast(string(text), time.Now())
 	p.Time = t
@@ -80,7 +79,7 @@ func parsePast(text string, now time.Time) (time.Time, error) {
 	return t, err
 }
 
-// parseDay reads today or yesterday, a time of a day, or both.
+// parseDay parses today or yesterday, a time of day, or both.
 func parseDay(text string, now time.Time) (time.Time, bool) {
 	day, clock, both := strings.Cut(strings.ToLower(text), " ")
 	year, month, date := now.Date()

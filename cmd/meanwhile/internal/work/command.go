@@ -17,7 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// A Command is what "meanwhile work" was asked for, as kong fills it.
+// A Command has the flags of "meanwhile work", filled in by kong.
 type Command struct {
 	jobs.Target
 	Pool
@@ -40,7 +40,7 @@ Exit codes: 0 stopped, or drained and no job was discarded; 1 the worker failed,
 error; 130 interrupted before --drain was done.`
 }
 
-// Run works. When the exit code is not 0 it exits.
+// Run runs the worker. If the exit code is not 0, it exits the process.
 func (c *Command) Run(streams probe.Streams) error {
 	if err := c.Check(1); err != nil {
 		return &probe.UsageError{Err: err}
@@ -52,7 +52,7 @@ func (c *Command) Run(streams probe.Streams) error {
 
 var errDrained = errors.New("no job is due")
 
-// work works until ctx is canceled or, if that is wanted, nothing is due.
+// work runs the worker until ctx is canceled or, with --drain, no job is due.
 func (c *Command) work(ctx context.Context, streams probe.Streams) (err error) {
 	s, err := c.Open(ctx, false)
 	if err != nil {

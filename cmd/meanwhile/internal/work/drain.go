@@ -15,8 +15,8 @@ const (
 	lastCall           = 2 * time.Second
 )
 
-// awaitDrained returns nil when no job of the queues is due or running, whoever runs it, in two looks in a row. Those of a
-// paused queue do not count. Trouble with the store is for the worker to report.
+// awaitDrained returns nil when two checks in a row have found no due or running job of the queues, of any worker. Paused queues
+// do not count. Errors of the store are reported by the worker.
 func (c *Command) awaitDrained(ctx context.Context, s job.Store) error {
 	for quiet := 0; quiet < 2; {
 		if err := meanwhile.Sleep(ctx, drainCheckInterval); err != nil {
@@ -40,7 +40,7 @@ func (c *Command) drained(ctx context.Context, s job.Store, queues []job.QueueIn
 	return true
 }
 
-// anyDue reports whether a job of a queue is due that this command can run: those of other kinds wait for other workers.
+// anyDue reports whether a due job of a queue can be run by this command: jobs of other kinds are for other workers.
 func anyDue(ctx context.Context, s job.Store, queue string) bool {
 	for j, err := range job.List(ctx, s, ours(queue)) {
 		if err != nil || !j.RunAt.After(time.Now()) {
@@ -50,12 +50,12 @@ func anyDue(ctx context.Context, s job.Store, queue string) bool {
 	return false
 }
 
-// ours are the jobs in queues that this command runs.
+// ours returns a filter for the jobs in queues that this command can run.
 func ours(queues ...string) job.Filter {
 	return job.Filter{Kinds: []string{httprequest.Kind.Name()}, Queues: queues, States: []job.State{job.Queued}}
 }
 
-// left says how many jobs are in the queues still, and where those run that this command leaves there.
+// left returns how many jobs are still in the queues, and, if this command can run none of them, who runs them.
 func (c *Command) left(ctx context.Context, s job.Store) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastCall)
 	defer cancel()

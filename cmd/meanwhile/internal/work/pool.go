@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
 )
 
-// A Pool is a worker of the built-in kinds, as kong fills it.
+// A Pool has the flags of a worker of the built-in kinds, filled in by kong.
 type Pool struct {
 	Queue        []Queue `env:"MEANWHILE_QUEUE" placeholder:"NAME[:N[:WEIGHT]]" help:"Run jobs of this queue, up to N of them at once. Without weights, queues have priority in the given order; with weights, a queue of weight 3 is served three times as often as one of weight 1. Repeatable (default \"default\")."`
 	Concurrency  int     `short:"n" env:"MEANWHILE_CONCURRENCY" default:"100" placeholder:"N" help:"Run up to N jobs at once (default ${default})."`
@@ -25,7 +25,7 @@ type Pool struct {
 
 const mostConcurrency = 100_000
 
-// Check fills in the default queue, and returns what is wrong. The concurrency is to be at least least.
+// Check sets the default queue, and validates the flags. The concurrency must be at least least.
 func (p *Pool) Check(least int) error {
 	if p.Concurrency < least || p.Concurrency > mostConcurrency {
 		return fmt.Errorf("--concurrency: give a number from %d to %d", least, mostConcurrency)
@@ -40,8 +40,8 @@ func (p *Pool) Check(least int) error {
 
 const mostKeyFile = 64 << 10 // bytes
 
-// SigningKey reads the key that requests are signed with, from the file of --webhook-key-file, or else from the environment. It
-// returns nil where there is none.
+// SigningKey reads the key for signing requests, from the file of --webhook-key-file, or else from the environment. It returns
+// nil if there is none.
 func SigningKey(file string) ([]byte, error) {
 	text, from := os.Getenv("MEANWHILE_WEBHOOK_KEY"), "MEANWHILE_WEBHOOK_KEY"
 	if file != "" {
@@ -66,7 +66,7 @@ func SigningKey(file string) ([]byte, error) {
 	return key, nil
 }
 
-// Worker makes the worker.
+// Worker returns the worker.
 func (p *Pool) Worker(s job.Store, config job.Config) *job.Worker {
 	config.Concurrency = p.Concurrency
 	for _, q := range p.Queue {
@@ -75,7 +75,7 @@ func (p *Pool) Worker(s job.Store, config job.Config) *job.Worker {
 	return job.NewWorker(s, config, httprequest.Handler(httprequest.Config{AllowPrivate: p.AllowPrivate, SigningKey: p.key}))
 }
 
-// Queues names the queues.
+// Queues returns the names of the queues.
 func (p *Pool) Queues() string {
 	names := make([]string, len(p.Queue))
 	for i, q := range p.Queue {

@@ -8,10 +8,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A Queue is one to work on, written as name, name:concurrency or name:concurrency:weight.
+// A Queue is a queue of a worker, written as name, name:concurrency or name:concurrency:weight.
 type Queue job.QueueConfig
 
-// UnmarshalText reads a queue.
+// UnmarshalText parses a queue.
 func (q *Queue) UnmarshalText(text []byte) error {
 	parts := strings.Split(string(text), ":")
 	wrong := fmt.Errorf("%.60q is no queue such as mails, mails:10 or mails:10:3", text)

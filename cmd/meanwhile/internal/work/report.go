@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A report prints what goes wrong, a line each, and counts what happens.
+// A report prints failures, one per line, and counts events.
 type report struct {
 	silent bool
 	mu     sync.Mutex // for out
@@ -21,7 +21,7 @@ type report struct {
 	completed, retried, canceled, discarded, released, lost atomic.Int64
 }
 
-// observe is called with everything that happens.
+// observe is called with every event.
 func (r *report) observe(e job.Event) {
 	switch e.Kind {
 	case job.JobCompleted:
@@ -44,7 +44,7 @@ func (r *report) observe(e job.Event) {
 		r.lost.Add(1)
 		r.print(e, "lost")
 	case job.StoreFailed:
-		if e.N&(e.N-1) == 0 { // the first, the second, the fourth … in a row
+		if e.N&(e.N-1) == 0 { // the first, the second, the fourth … consecutive one
 			r.line("store: %s", text(e.Err))
 		}
 	case job.StoreRecovered:
@@ -52,7 +52,7 @@ func (r *report) observe(e job.Event) {
 	}
 }
 
-// print prints what became of a job.
+// print prints the result of a job.
 func (r *report) print(e job.Event, what string) {
 	if e.Job.Used() > 0 {
 		what = fmt.Sprintf("attempt %d of %d, %s", e.Job.Used(), e.Job.MaxAttempts, what)
@@ -70,7 +70,7 @@ func (r *report) line(format string, args ...any) {
 	_, _ = io.WriteString(r.out, line)
 }
 
-// text is the first line of an error.
+// text returns the first line of an error.
 func text(err error) string {
 	if err == nil {
 		return "no error"
@@ -79,7 +79,7 @@ func text(err error) string {
 	return line
 }
 
-// summary says what happened.
+// summary describes what happened.
 func (r *report) summary(took time.Duration) string {
 	done := r.completed.Load() + r.canceled.Load() + r.discarded.Load()
 	said := fmt.Sprintf("%s in %s: %s completed, %s discarded", probe.Count(int(done), "job"), probe.Span(took),

@@ -1,5 +1,5 @@
-// Package corpus has a thousand documents to index: doc comments of the Go standard library, as the program in its folder
-// generate extracts them. They are under the license of Go, which lies beside them.
+// Package corpus has a thousand documents for indexing: doc comments of the Go standard library, extracted by the program in its
+// folder generate. They are under Go's license, which is in the same folder.
 package corpus
 
 import (
@@ -14,17 +14,17 @@ import (
 
 //go:generate go run ./generate
 
-// Size is how many documents there are.
+// Size is the number of documents.
 const Size = 1000
 
-// A Document is what the standard library says about one of its names.
+// A Document is the doc comment of one name in the standard library.
 type Document struct {
 	Package string `json:"package"` // its import path
 	Symbol  string `json:"symbol"`  // such as Client.Do; empty for the package itself
 	Text    string `json:"text"`
 }
 
-// ID returns a name for the document that no other of them has.
+// ID returns a unique name for the document.
 func (d Document) ID() string {
 	if d.Symbol == "" {
 		return d.Package
@@ -35,7 +35,7 @@ func (d Document) ID() string {
 //go:embed documents.jsonl.gz
 var compressed []byte
 
-// Documents returns all of them, by package and symbol.
+// Documents returns all documents, sorted by package and symbol.
 func Documents() ([]Document, error) {
 	documents, err := read(bytes.NewReader(compressed))
 	if err != nil {
@@ -44,7 +44,7 @@ func Documents() ([]Document, error) {
 	return documents, nil
 }
 
-// read reads a document a line.
+// read reads documents from gzipped lines.
 func read(r io.Reader) ([]Document, error) {
 	lines, err := gzip.NewReader(r)
 	if err != nil {

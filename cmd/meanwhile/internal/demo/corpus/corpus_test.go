@@ -21,7 +21,7 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("got %+v", d)
 		}
 		if ids[d.ID()] {
-			t.Errorf("%s is there twice", d.ID())
+			t.Errorf("there are two documents %s", d.ID())
 		}
 		ids[d.ID()], packages[d.Package] = true, true
 	}
@@ -36,7 +36,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestLicense finds the license of Go beside what is under it, and both small.
+// TestLicense checks that Go's license is beside the documents, and that both are small.
 func TestLicense(t *testing.T) {
 	text, err := os.ReadFile("LICENSE")
 	if err != nil {
@@ -44,11 +44,11 @@ func TestLicense(t *testing.T) {
 	}
 	for _, want := range []string{"Copyright 2009 The Go Authors.", "Redistributions of source code must retain the above copyright"} {
 		if !bytes.Contains(text, []byte(want)) {
-			t.Errorf("LICENSE does not say %q", want)
+			t.Errorf("LICENSE does not contain %q", want)
 		}
 	}
 	if len(compressed) > 300<<10 {
-		t.Errorf("the documents take %d bytes", len(compressed))
+		t.Errorf("the documents have %d bytes", len(compressed))
 	}
 }
 

@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// An answer is a status and what is sent as JSON.
+// An answer is a response: a status and a value that is sent as JSON.
 type answer struct {
 	status int
 	body   any
 }
 
-// A refusal is an error that is the client's, as OpenSearch says it.
+// A refusal is an error that the client has caused, in the format of OpenSearch.
 type refusal struct {
 	status       int
 	kind, reason string
@@ -47,7 +47,7 @@ func (r *refusal) failure() failure {
 	return failure{[]cause{{r.kind, r.reason}}, r.kind, r.reason}
 }
 
-// refusalOf returns how an error is told: what is not the client's is the engine's.
+// refusalOf returns the response for an error: an error that is not a refusal is an internal error of the engine.
 func refusalOf(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
@@ -55,7 +55,7 @@ func refusalOf(err error) *refusal {
 	return &refusal{http.StatusInternalServerError, "exception", err.Error()}
 }
 
-// reply answers a request with what f returns.
+// reply answers a request with the result of f.
 func reply(w http.ResponseWriter, r *http.Request, f func(*http.Request) (answer, error)) {
 	a, err := f(r)
 	if err != nil {
@@ -64,7 +64,7 @@ func reply(w http.ResponseWriter, r *http.Request, f func(*http.Request) (answer
 	}
 	text, err := json.Marshal(a.body)
 	if err != nil {
-		panic(err) // all of it was read as JSON, or is made here
+		panic(err) // the value was decoded from JSON or created here
 	}
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(a.status)
@@ -79,7 +79,7 @@ func noHandler(r *http.Request) (answer, error) {
 	return answer{}, refuse(http.StatusBadRequest, "illegal_argument_exception", "no handler found for uri [%.200s] and method [%.20s]", r.URL.EscapedPath(), r.Method)
 }
 
-// readBody reads the body of a request, which is text.
+// readBody reads the body of a request, which must be UTF-8 text.
 func readBody(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(r.Body)
 	if long, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -94,7 +94,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return text, nil
 }
 
-// decode reads JSON into v. Fields that v does not have are a mistake of the client, which would wait for their effect.
+// decode decodes JSON into v. Unknown fields are an error: the client would expect them to have an effect.
 func decode(text []byte, v any) error {
 	decoder := json.NewDecoder(strings.NewReader(string(text)))
 	decoder.DisallowUnknownFields()

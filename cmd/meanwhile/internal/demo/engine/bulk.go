@@ -12,15 +12,15 @@ import (
 
 const mostBulk = 10_000 // writes
 
-// A bulkWrite is one of the writes of a _bulk: what to do in which index, or why not.
+// A bulkWrite is one of the writes of a _bulk request, or why it is refused.
 type bulkWrite struct {
 	write
 	index string
-	err   error // this one is refused; the others go on
+	err   error // why this write is refused; the others are executed
 }
 
-// parseBulk reads the lines of a _bulk: an action, and for all but a delete the document in the next line. A line that is
-// no action refuses the whole.
+// parseBulk parses the lines of a _bulk request: an action, and except for a delete the document in the next line. If a line is
+// not a valid action, the whole request is refused.
 func parseBulk(text []byte, index string) ([]bulkWrite, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, malformed("request body is required")
@@ -54,7 +54,7 @@ func parseBulk(text []byte, index string) ([]bulkWrite, error) {
 	return writes, nil
 }
 
-// parseAction reads a line such as {"index":{"_index":"go","_id":"fmt"}}.
+// parseAction parses a line such as {"index":{"_index":"go","_id":"fmt"}}.
 func parseAction(line []byte, index string) (w bulkWrite, id string, err error) {
 	var action map[string]struct {
 		Index *string `json:"_index"`
@@ -77,7 +77,7 @@ func parseAction(line []byte, index string) (w bulkWrite, id string, err error) 
 
 func isBulk(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/_bulk") }
 
-// bulk does many writes. Each stands for itself, as in OpenSearch: some may be refused and others done.
+// bulk executes many writes. Each is independent, as in OpenSearch: some may be refused and others executed.
 func (e *Engine) bulk(r *http.Request) (answer, error) {
 	begun := time.Now()
 	text, err := readBody(r)
@@ -120,7 +120,7 @@ func (e *Engine) bulk(r *http.Request) (answer, error) {
 	return answer{http.StatusOK, map[string]any{"took": time.Since(begun).Milliseconds(), "errors": failed, "items": items}}, nil
 }
 
-// refusedItem tells why a write was not done: err is that of its index.
+// refusedItem returns the response item of a write that was not executed. err is the error of its index, if it has one.
 func refusedItem(index string, w bulkWrite, err error) written {
 	if err == nil {
 		err = w.err

@@ -58,7 +58,8 @@ func TestBulk(t *testing.T) {
 	ask.same(ask.want(200, "POST", "/_bulk", "{\"index\":{\"_index\":\"go\",\"_id\":\"1\"}}\n{}")["errors"], `false`)
 }
 
-// FuzzBulk sends anything as a _bulk. The engine does all of it, some of it or none, tells of each action, and never fails.
+// FuzzBulk sends arbitrary bodies as a _bulk request. The engine executes all, some or none of the actions, reports each, and
+// never has an internal error.
 func FuzzBulk(f *testing.F) {
 	for _, seed := range []string{
 		"", "\n", "{}", "{\"index\":{}}\n{}", "{\"index\":{\"_id\":\"a\"}}\r\n{\"text\":\"b\"}\r\n{\"delete\":{\"_id\":\"a\"}}",
@@ -98,7 +99,7 @@ func FuzzBulk(f *testing.F) {
 	})
 }
 
-// FuzzQuery searches for anything, in each way. There is always an answer: what is written in a query cannot fail.
+// FuzzQuery searches for arbitrary texts with each kind of query. There is always a result: no text of a query is an error.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{"timeout", `a"b`, "a AND", "NEAR(a b)", "c1:x", "*", "-", "^a", "{", "a* -b | \"c d\" + e", "\x00", "🙂", "'; drop table words; --", "ö ß ﬁ", "\u0301"} {
 		f.Add(seed)
@@ -119,7 +120,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzSearchBody sends anything as a search.
+// FuzzSearchBody sends arbitrary bodies as a search.
 func FuzzSearchBody(f *testing.F) {
 	for _, seed := range []string{`{"query":{"match":{"text":"a"}},"size":1,"from":0}`, `{"query":null}`, `{"query":[]}`, `{"query":{"match":null}}`, `{"query":{"multi_match":{"fields":["*"],"query":"a"}}}`, `{"highlight":{"fields":{"text":{}}}}`} {
 		f.Add(seed)

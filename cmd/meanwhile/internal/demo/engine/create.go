@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	mostFields = 8   // that are searched; schema.sql has as many
-	mostName   = 100 // bytes of the name of an index or a field
+	mostFields = 8   // fields that are searched; schema.sql has as many columns
+	mostName   = 100 // bytes in the name of an index or a field
 )
 
 var (
@@ -16,7 +16,7 @@ var (
 	fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 )
 
-// mappings are the body of a request for an index.
+// mappings are the body of a request that creates an index.
 type mappings struct {
 	Mappings struct {
 		Properties map[string]struct {
@@ -50,7 +50,7 @@ func (e *Engine) createIndex(r *http.Request) (answer, error) {
 	return answer{http.StatusOK, map[string]any{"acknowledged": true, "shards_acknowledged": true, "index": name}}, nil
 }
 
-// fields returns the fields that are searched, by name.
+// fields returns the searched fields, sorted by name.
 func (m *mappings) fields() ([]string, error) {
 	var fields []string
 	for name, property := range m.Mappings.Properties {

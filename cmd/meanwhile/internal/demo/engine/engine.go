@@ -1,17 +1,16 @@
-// Package engine is a small search engine over HTTP, for the demo to have something to wait for. Documents are JSON objects;
-// it keeps them in SQLite files and finds them by full text. Requests and answers have the shape of the document API of
-// OpenSearch:
+// Package engine is a small search engine over HTTP, so that the demo has something to wait for. Documents are JSON objects; they
+// are stored in SQLite files with a full-text index. Requests and responses have the format of OpenSearch's document API:
 //
-//	PUT    /{index}             make an index; the text fields of its mappings, 8 at most, are those that are searched
+//	PUT    /{index}             create an index; the text fields of its mappings, at most 8, are searched
 //	DELETE /{index}             remove it
-//	GET    /{index}/_count      how many documents it has
-//	PUT    /{index}/_doc/{id}   index a document; POST without an ID makes one
-//	GET    /{index}/_doc/{id}   a document
+//	GET    /{index}/_count      return the number of documents
+//	PUT    /{index}/_doc/{id}   index a document; POST without an ID generates one
+//	GET    /{index}/_doc/{id}   return a document
 //	DELETE /{index}/_doc/{id}   remove it
 //	POST   /{index}/_bulk       index, create and delete many; also POST /_bulk
 //	POST   /{index}/_search     match_all, match, multi_match, simple_query_string; from, size, highlight
 //
-// It has no replicas, no clusters and no users: whoever reaches it may do everything.
+// It has no replication, no clusters and no users: everybody who can reach it may do everything.
 package engine
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// The bounds of what a request may bring.
+// Limits of a request.
 const (
 	MaxBody = 8 << 20 // bytes of a _bulk
 	MaxOne  = 1 << 20 // bytes of any other request
@@ -35,23 +34,23 @@ const (
 	bodyTime    = 30 * time.Second
 )
 
-// A Config says how an engine behaves.
+// A Config configures an engine.
 type Config struct {
-	Folder  string        // where its files go; it has to exist
-	Latency time.Duration // how long each request takes beyond its work
+	Folder  string        // folder of its files; it must exist
+	Latency time.Duration // time that is added to each request
 }
 
-// An Engine answers requests. It may be used by many goroutines at once.
+// An Engine answers requests. It may be used concurrently.
 type Engine struct {
 	config Config
 	mux    *http.ServeMux
 
 	mu      sync.RWMutex
 	indexes map[string]*index
-	made    int // ever
+	made    int // number of indexes created so far
 }
 
-// New makes an engine without an index. Close it.
+// New returns an engine without an index. Call Close after use.
 func New(config Config) *Engine {
 	e := &Engine{config: config, mux: http.NewServeMux(), indexes: map[string]*index{}}
 	for pattern, answer := range map[string]func(*http.Request) (answer, error){
@@ -75,22 +74,22 @@ func New(config Config) *Engine {
 	return e
 }
 
-// ServeHTTP answers a request, after the latency.
+// ServeHTTP answers a request after the configured latency.
 func (e *Engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if meanwhile.Sleep(r.Context(), e.config.Latency) != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	most := int64(MaxOne)
 	if isBulk(r) {
 		most = MaxBody
 	}
-	// Not every writer has a deadline, those of tests have none.
+	// Some writers do not support deadlines, for example those of tests.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 	e.mux.ServeHTTP(w, r)
 }
 
-// Close closes the files. No request may be under way.
+// Close closes the files. No request may be in progress.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -112,7 +111,7 @@ func (e *Engine) index(name string) (*index, error) {
 	return nil, refuse(http.StatusNotFound, "index_not_found_exception", "no such index [%.100s]", name)
 }
 
-// add makes an index with these fields.
+// add creates an index with these fields.
 func (e *Engine) add(name string, fields []string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -131,7 +130,7 @@ func (e *Engine) add(name string, fields []string) error {
 	return nil
 }
 
-// remove removes an index with its files. Requests to it that are under way fail.
+// remove removes an index with its files. Its requests in progress fail.
 func (e *Engine) remove(name string) error {
 	x, err := e.index(name)
 	if err != nil {
@@ -140,7 +139,7 @@ func (e *Engine) remove(name string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.indexes[name] != x {
-		return nil // somebody else was faster
+		return nil // it was removed by another request
 	}
 	delete(e.indexes, name)
 	errs := []error{x.close()}

@@ -19,13 +19,13 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A tester asks an engine.
+// A tester sends requests to an engine.
 type tester struct {
 	testing.TB
 	engine *Engine
 }
 
-// open makes an engine with an index of three documents.
+// open returns an engine with an index of three documents.
 func open(t testing.TB) tester {
 	t.Helper()
 	e := New(Config{Folder: t.TempDir()})
@@ -46,7 +46,7 @@ func open(t testing.TB) tester {
 	return ask
 }
 
-// want sends a request and returns what is answered; the status has to be this one.
+// want sends a request and returns the response, whose status must be as given.
 func (t tester) want(status int, method, path, body string) map[string]any {
 	t.Helper()
 	got, text := t.send(method, path, body)
@@ -124,7 +124,7 @@ func TestSearch(t *testing.T) {
 	ask := open(t)
 	tests := []struct{ query, want string }{
 		{`{"match_all":{}}`, `["context.Cause","io.Reader","net/http.Client"]`},
-		{`{"match":{"text":"timeouts"}}`, `["context.Cause","net/http.Client"]`}, // by its stem
+		{`{"match":{"text":"timeouts"}}`, `["context.Cause","net/http.Client"]`}, // matches by stem
 		{`{"match":{"text":"timeout http"}}`, `["context.Cause","net/http.Client"]`},
 		{`{"match":{"text":{"query":"timeout http","operator":"and"}}}`, `["net/http.Client"]`},
 		{`{"match":{"symbol":"timeout"}}`, `[]`},
@@ -235,7 +235,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// eachField writes the format for one field more than there may be.
+// eachField formats one field more than the maximum.
 func eachField(format string) string {
 	var b strings.Builder
 	for i := range mostFields + 1 {
@@ -244,7 +244,7 @@ func eachField(format string) string {
 	return b.String()
 }
 
-// TestManyTerms looks for as many terms as fit into a query, joined in every way: SQLite takes them all.
+// TestManyTerms searches for as many terms as fit into a query, combined in every way: SQLite accepts all of them.
 func TestManyTerms(t *testing.T) {
 	ask := open(t)
 	for _, part := range []string{"a|", "a+", "a|b+", "\"a\"", "\"a\"-", "-a|", "a*|\"b\"+"} {
@@ -261,7 +261,7 @@ func TestManyTerms(t *testing.T) {
 	ask.want(200, "POST", "/go/_search", `{"query":{"match":{"text":`+string(words)+`}}}`)
 }
 
-// TestAtOnce writes from many clients at once; each has its own answer.
+// TestAtOnce writes from many clients concurrently; each gets its own response.
 func TestAtOnce(t *testing.T) {
 	ask := open(t)
 	err := meanwhile.Each(t.Context(), meanwhile.From(count(1000)), func(_ context.Context, n int) error {
@@ -289,7 +289,7 @@ func count(n int) func(func(int) bool) {
 	}
 }
 
-// TestLatency holds back each request, and lets go of one whose client has gone.
+// TestLatency: each request is delayed, and ends early if its client disconnects.
 func TestLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(Config{Folder: t.TempDir(), Latency: 50 * time.Millisecond})
@@ -309,7 +309,7 @@ func TestLatency(t *testing.T) {
 	})
 }
 
-// TestOverHTTP asks through a real connection, whose body breaks off.
+// TestOverHTTP uses a real connection, and breaks it in the middle of a body.
 func TestOverHTTP(t *testing.T) {
 	ask := open(t)
 	server := httptest.NewServer(ask.engine)
@@ -328,10 +328,10 @@ func TestOverHTTP(t *testing.T) {
 	}
 }
 
-// TestFilesArePrivate wants the files of an index readable by their owner alone.
+// TestFilesArePrivate: only the owner can read the files of an index.
 func TestFilesArePrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("files have no such modes")
+		t.Skip("this system has no such file modes")
 	}
 	ask := open(t)
 	files, err := filepath.Glob(filepath.Join(ask.engine.config.Folder, "index-*"))
@@ -352,6 +352,6 @@ func TestNoFolder(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	if _, err := os.Stat(e.config.Folder); err == nil {
-		t.Error("the engine made its folder")
+		t.Error("the engine created its folder")
 	}
 }

@@ -42,11 +42,11 @@ const (
 	readers     = 4
 )
 
-// An index is a file with documents. Writes that come at the same time share a transaction.
+// An index is a file with documents. Concurrent writes share a transaction.
 type index struct {
 	name, path string
-	fields     []string // that are searched; the column of each is that of its place
-	writer     *sql.DB  // of one connection
+	fields     []string // searched fields, in the order of their columns
+	writer     *sql.DB  // with a single connection
 	reads      *sql.DB
 	writes     *group.Group[write, written]
 }

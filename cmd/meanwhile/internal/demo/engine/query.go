@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A query is what to look for, in the words of SQLite.
+// A query is a search in the syntax of SQLite.
 type query struct {
 	match   string // an expression of FTS5; empty for all documents
 	weights [mostFields]float64
 	nothing bool // no document can match
 }
 
-// parseQuery reads the value of "query" in a search.
+// parseQuery parses the value of "query" in a search.
 func (x *index) parseQuery(text json.RawMessage) (query, error) {
 	if len(text) == 0 {
 		return query{}, nil
@@ -40,7 +40,7 @@ func (x *index) parseQuery(text json.RawMessage) (query, error) {
 	panic("not reached: there is one")
 }
 
-// parseMatch reads {"text":"some words"} or {"text":{"query":"some words","operator":"and"}}.
+// parseMatch parses {"text":"some words"} or {"text":{"query":"some words","operator":"and"}}.
 func (x *index) parseMatch(body []byte) (query, error) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil || len(fields) != 1 {
@@ -61,7 +61,7 @@ func (x *index) parseMatch(body []byte) (query, error) {
 	panic("not reached: there is one")
 }
 
-// parseMultiMatch reads {"query":"some words","fields":["symbol^3","text"]}.
+// parseMultiMatch parses {"query":"some words","fields":["symbol^3","text"]}.
 func (x *index) parseMultiMatch(body []byte) (query, error) {
 	var q struct {
 		Query    string   `json:"query"`
@@ -74,7 +74,7 @@ func (x *index) parseMultiMatch(body []byte) (query, error) {
 	return x.anyWords(q.Query, q.Operator, q.Fields)
 }
 
-// parseSimple reads {"query":"a +b -c \"d e\"","fields":["text"]}.
+// parseSimple parses {"query":"a +b -c \"d e\"","fields":["text"]}.
 func (x *index) parseSimple(body []byte) (query, error) {
 	var q struct {
 		Query    string   `json:"query"`
@@ -95,7 +95,7 @@ func (x *index) parseSimple(body []byte) (query, error) {
 	return x.in(expression, q.Fields)
 }
 
-// anyWords looks for the words of a text, whatever signs are in it.
+// anyWords returns a query for the words of a text, ignoring all other characters.
 func (x *index) anyWords(text, operator string, fields []string) (query, error) {
 	between, err := readOperator(operator)
 	if err != nil {
@@ -112,8 +112,8 @@ func (x *index) anyWords(text, operator string, fields []string) (query, error) 
 	return x.in(strings.Join(words, between), fields)
 }
 
-// in makes a query of an expression: in these fields, each with its weight after a ^, or in all when none is named. A field
-// that is not searched has nothing.
+// in returns a query that searches for an expression in these fields, each with an optional weight after ^, or in all fields if
+// none is named. Fields that are not indexed match nothing.
 func (x *index) in(expression string, fields []string) (query, error) {
 	if len(fields) == 0 || slices.Equal(fields, []string{"*"}) {
 		fields = x.fields

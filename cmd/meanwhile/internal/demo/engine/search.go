@@ -13,7 +13,7 @@ import (
 const (
 	defaultHits = 10
 	mostHits    = 1000
-	furthest    = 10_000 // from + size, as OpenSearch has it
+	furthest    = 10_000 // maximum of from + size, as in OpenSearch
 )
 
 // searching is the body of a search.
@@ -83,7 +83,7 @@ func (e *Engine) search(r *http.Request) (answer, error) {
 	}}, nil
 }
 
-// search returns how many documents match, and some of them, the best first.
+// search returns how many documents match, and some of them, best matches first.
 func (x *index) search(ctx context.Context, q query, from, size int, highlighted []string) (total int, hits []hit, err error) {
 	switch {
 	case q.nothing:
@@ -106,7 +106,7 @@ func (x *index) search(ctx context.Context, q query, from, size int, highlighted
 	return total, hits, err
 }
 
-// hits reads the documents that a statement returns, and of each, if it returns more, score and snippets.
+// hits reads the documents that a statement returns, with score and snippets if it returns more columns.
 func (x *index) hits(ctx context.Context, statement string, args []any, highlighted []string) ([]hit, error) {
 	rows, err := x.reads.QueryContext(ctx, statement, args...)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// The bounds of a query.
+// The limits of a query.
 const (
 	longestQuery = 1000 // bytes
 	mostWords    = 100
@@ -18,25 +18,24 @@ func checkLength(text string) error {
 	return nil
 }
 
-// plain leaves the letters and digits of a text, with spaces between its words: what is left has no meaning in an
-// expression of FTS5.
+// plain reduces a text to its letters and digits, with spaces between words, so that nothing in it has a meaning in an FTS5 expression.
 func plain(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	}), " ")
 }
 
-// quoted makes a string of FTS5: the words of a text, which are looked for side by side.
+// quoted returns an FTS5 string that matches the words of a text as a phrase.
 func quoted(text string) string { return `"` + plain(text) + `"` }
 
-// simple makes an expression of FTS5 of a simple query string. Whatever is written is understood somehow: people type it.
+// simple converts a simple query string to an FTS5 expression. Every text is accepted, since people type it.
 //
 //	a b     the default operator
 //	a | b   or
 //	a + b   and
 //	-a      but not a
 //	"a b"   side by side
-//	a*      words that begin with a
+//	a*      words that start with a
 //
 // Parentheses, ~ and ^ have no meaning.
 func simple(text, operator string) (string, error) {
@@ -58,7 +57,7 @@ func simple(text, operator string) (string, error) {
 		case '"':
 			term, text, _ = strings.Cut(text[1:], `"`)
 		default:
-			end := strings.IndexAny(text, " \t\r\n|\"+") // a - within a word is none
+			end := strings.IndexAny(text, " \t\r\n|\"+") // a - within a word is not an operator
 			if end < 0 {
 				end = len(text)
 			}

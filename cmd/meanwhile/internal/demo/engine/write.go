@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-const longestID = 512 // bytes, as OpenSearch has it
+const longestID = 512 // bytes, as in OpenSearch
 
-// A write is what is to be done to one document.
+// A write is an operation on one document.
 type write struct {
 	do     string // "index", "create" or "delete"
 	id     string
 	source json.RawMessage
 }
 
-// written is what became of a write.
+// written is the result of a write.
 type written struct {
 	Index   string   `json:"_index"`
 	ID      string   `json:"_id"`
 	Version int64    `json:"_version,omitempty"`
 	Result  string   `json:"result,omitempty"`
-	Status  int      `json:"status,omitempty"` // in the answer to a _bulk
+	Status  int      `json:"status,omitempty"` // in the response to a _bulk request
 	Error   *failure `json:"error,omitempty"`
 }
 
-// newWrite checks a write. An index without an ID gets one.
+// newWrite validates a write. If an index operation has no ID, it generates one.
 func newWrite(do, id string, source []byte) (write, error) {
 	if id == "" && do != "delete" {
 		id = rand.Text()
@@ -48,7 +48,7 @@ func newWrite(do, id string, source []byte) (write, error) {
 	return write{do: do, id: id, source: source}, nil
 }
 
-// flush writes what several requests bring, in one transaction.
+// flush executes the writes of several requests in one transaction.
 func (x *index) flush(ctx context.Context, writes []write) ([]written, error) {
 	tx, err := x.writer.BeginTx(ctx, nil)
 	if err != nil {
@@ -64,7 +64,7 @@ func (x *index) flush(ctx context.Context, writes []write) ([]written, error) {
 	return done, tx.Commit()
 }
 
-// write does one write. Its error is one of the database; a refusal is in what it returns.
+// write executes one write. Its error is a database error; a refusal is in its result.
 func (x *index) write(ctx context.Context, tx *sql.Tx, w write) (written, error) {
 	done := written{Index: x.name, ID: w.id}
 	statement, args := putSQL, []any{w.id, string(w.source), w.do == "index"}
@@ -107,7 +107,7 @@ func (x *index) write(ctx context.Context, tx *sql.Tx, w write) (written, error)
 // words returns the text of each column: a string, or the strings of a list.
 func (x *index) words(source []byte) []any {
 	var fields map[string]any
-	_ = json.Unmarshal(source, &fields) // it was read once before
+	_ = json.Unmarshal(source, &fields) // it was validated before
 	words := make([]any, mostFields)
 	for i, name := range x.fields {
 		switch value := fields[name].(type) {

@@ -1,4 +1,4 @@
-// Package outputs makes outputs of logs from URLs.
+// Package outputs creates outputs of logs from URLs.
 package outputs
 
 import (
@@ -17,23 +17,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/otlp"
 )
 
-// Kinds are the URLs that Open takes, for people.
+// Kinds describes the URLs that Open accepts, for messages.
 const Kinds = "otlp://HOST:4318, opensearch+https://HOST:9200/INDEX, victorialogs://HOST:9428, loki://HOST:3100 or nats://HOST:4222/STREAM"
 
-// An Output has a name: its URL without a password, a query and what stands for others.
+// An Output is an output with a name: its URL without user, password, query and fragment.
 type Output struct {
 	forward.Output
 	Name string
 }
 
-// Open makes the output of a URL. otlp://, opensearch://, victorialogs:// and loki:// speak HTTP; with +https behind the word,
-// HTTPS. What the secret is, if there is one, is sent as the header Authorization, or to NATS as a token. Nothing connects yet.
+// Open returns the output for a URL. otlp://, opensearch://, victorialogs:// and loki:// use HTTP; with the suffix +https, HTTPS.
+// The secret, if any, is sent as the Authorization header, or to NATS as a token. Open does not connect.
 func Open(text, secret string) (Output, error) {
 	where, err := url.Parse(text)
-	if err != nil { // whose text quotes the URL
+	if err != nil { // its text quotes the URL
 		return Output{}, errors.New("it is no URL")
 	}
-	if where.Host == "" { // then all of it may be a path, also what is secret
+	if where.Host == "" { // the secret may be in the path then
 		return Output{}, errors.New("it has no host: give " + Kinds)
 	}
 	name := *where
@@ -102,7 +102,7 @@ func openNATS(where *url.URL, secret string) (forward.Output, error) {
 	return opened(nats.New(c))
 }
 
-// opened makes no output of a nil pointer.
+// opened returns a nil interface if there is an error.
 func opened[T forward.Output](output T, err error) (forward.Output, error) {
 	if err != nil {
 		return nil, err

@@ -41,10 +41,10 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v", test.url, err)
 		}
 		if asked == nil || !strings.HasPrefix(asked.URL.String(), test.path) || asked.Header.Get("Authorization") != test.authorization {
-			t.Errorf("%s asked %v", test.url, asked)
+			t.Errorf("%s sent the requests %v", test.url, asked)
 		}
 		if test.name != "" && output.Name != test.name {
-			t.Errorf("%s is called %s", test.url, output.Name)
+			t.Errorf("the name of %s is %s", test.url, output.Name)
 		}
 		if err := output.Close(); err != nil {
 			t.Error(err)

@@ -23,8 +23,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
-// victoriaLogs starts the server whose program MEANWHILE_VICTORIALOGS names, and returns its address. It takes minutes to
-// build, so that CI has none.
+// victoriaLogs starts the server whose program MEANWHILE_VICTORIALOGS names, and returns its address. Building it takes minutes,
+// so CI does without it.
 func victoriaLogs(t *testing.T) string {
 	t.Helper()
 	if err := testenv.VictoriaLogs.Find(); err != nil {
@@ -49,13 +49,13 @@ func victoriaLogs(t *testing.T) string {
 			_ = response.Body.Close()
 			return address
 		}
-		time.Sleep(100 * time.Millisecond) // of a program that begins
+		time.Sleep(100 * time.Millisecond) // the program is starting
 	}
 	t.Fatal("victoria-logs does not answer")
 	return ""
 }
 
-// keptBy asks the server for the identities of the records of some services. It knows no order but that of times.
+// keptBy returns the identities of the server's records of some services. The server sorts only by time.
 func keptBy(t *testing.T, address, service, identity string, services []string) (kept []logtest.Identity) {
 	t.Helper()
 	if response, err := http.Get("http://" + address + "/internal/force_flush"); err == nil {
@@ -85,7 +85,7 @@ func keptBy(t *testing.T, address, service, identity string, services []string) 
 	return kept
 }
 
-// All ways to a real server that speaks three protocols.
+// TestVictoriaLogs sends records to a real server over three protocols.
 func TestVictoriaLogs(t *testing.T) {
 	address := victoriaLogs(t)
 	for name, way := range map[string]struct{ url, service, identity string }{

@@ -16,13 +16,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/corpus"
 )
 
-// The bounds of a document's text, in bytes: below it says little, above it is a book.
+// The limits of a document's text, in bytes: a shorter text says little, a longer one is a chapter of a manual.
 const (
 	shortest = 120
 	longest  = 4000
 )
 
-// extract returns the documents of all packages below a folder, by package and symbol.
+// extract returns the documents of all packages below a folder, sorted by package and symbol.
 func extract(source string) ([]corpus.Document, error) {
 	var documents []corpus.Document
 	err := filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
@@ -52,8 +52,8 @@ func leftOut(folder string) bool {
 	return slices.Contains([]string{"cmd", "internal", "vendor", "testdata", "builtin"}, folder) || strings.HasPrefix(folder, ".") || strings.HasPrefix(folder, "_")
 }
 
-// extractPackage returns the documents of a folder, none if it has no package. The files are those for Linux on amd64,
-// wherever the program runs.
+// extractPackage returns the documents of a folder, or none if it has no package. It reads the files for Linux on amd64, whatever
+// system the program runs on.
 func extractPackage(folder, name string) ([]corpus.Document, error) {
 	system := build.Context{GOOS: "linux", GOARCH: "amd64", Compiler: "gc", ReleaseTags: build.Default.ReleaseTags}
 	found, err := system.ImportDir(folder, 0)
@@ -77,11 +77,11 @@ func extractPackage(folder, name string) ([]corpus.Document, error) {
 	return documentsOf(p), nil
 }
 
-// documentsOf returns what a package says about itself, its types, its functions and its methods.
+// documentsOf returns the doc comments of a package, its types, its functions and its methods.
 func documentsOf(p *doc.Package) []corpus.Document {
 	var documents []corpus.Document
 	printer := p.Printer()
-	printer.TextWidth = -1 // a paragraph is a line
+	printer.TextWidth = -1 // one line for each paragraph
 	add := func(symbol, comment string) {
 		text := strings.TrimSpace(string(printer.Text(p.Parser().Parse(comment))))
 		if len(text) >= shortest && len(text) <= longest {

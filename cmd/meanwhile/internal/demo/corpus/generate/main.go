@@ -1,5 +1,5 @@
-// Generate writes the documents of the package above it: of all that the Go standard library says about its exported names,
-// a thousand doc comments, taken at even distances from the list of all. For one version of Go it always writes the same.
+// Generate writes the documents of the package above it: of the doc comments of all exported names in the Go standard library, it
+// selects a thousand at even distances in the list. The result is always the same for one version of Go.
 //
 //	go generate ./cmd/meanwhile/internal/demo/corpus
 package main
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// run is the program.
+// run runs the program.
 func run(args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("generate", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -58,7 +58,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	return os.WriteFile(*out, text, 0o666)
 }
 
-// spread takes n documents at even distances.
+// spread selects n documents at even distances.
 func spread(all []corpus.Document, n int) []corpus.Document {
 	some := make([]corpus.Document, n)
 	for i := range some {
@@ -67,7 +67,7 @@ func spread(all []corpus.Document, n int) []corpus.Document {
 	return some
 }
 
-// compress writes a document a line. The header of the result has no time in it.
+// compress returns one line for each document, gzipped. The gzip header has no time.
 func compress(documents []corpus.Document) ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

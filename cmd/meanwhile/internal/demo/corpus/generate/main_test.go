@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// long makes a comment long enough to be a document.
+// long makes a comment long enough for a document.
 var long = strings.Repeat(" It is there to be found by those who look.", 4)
 
 // fixture writes a small tree of packages.
@@ -93,7 +93,7 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestDeterministic writes the same bytes from two copies of a tree, which have other times and paths.
+// TestDeterministic: the same bytes are written for two copies of a tree with different times and paths.
 func TestDeterministic(t *testing.T) {
 	if !bytes.Equal(generate(t, "-source", fixture(t), "-n", "6"), generate(t, "-source", fixture(t), "-n", "6")) {
 		t.Error("two runs wrote different bytes")
