@@ -57,7 +57,7 @@ func (n *actionRequest) action(name string) (job.Action, error) {
 		}
 		return checked(job.ActionRunAt(time.Now().Add(time.Duration(*n.Delay))))
 	}
-	return job.Action{}, refuse(http.StatusUnprocessableEntity, "%.40q is no action: give retry, cancel, discard, delete, move, priority or schedule", name)
+	return job.Action{}, refuse(http.StatusUnprocessableEntity, "%.40q is not an action: give retry, cancel, discard, delete, move, priority or schedule", name)
 }
 
 // checked refuses an action with an invalid argument.
@@ -78,7 +78,7 @@ func (a *API) jobAction(w http.ResponseWriter, r *http.Request) error {
 	switch name {
 	case "retry", "cancel", "discard", "move", "priority", "schedule":
 	default:
-		return refuse(http.StatusNotFound, "%.40q is no action on a job: there are retry, cancel, discard, move, priority and schedule", name)
+		return refuse(http.StatusNotFound, "%.40q is not an action on a job: there are retry, cancel, discard, move, priority and schedule", name)
 	}
 	var with actionRequest
 	if r.ContentLength != 0 { // some clients send a Content-Type without a body

@@ -25,7 +25,7 @@ const goneAfter = 30 * time.Second
 func (a *API) cronAction(w http.ResponseWriter, r *http.Request) error {
 	action := r.PathValue("action")
 	if action != "pause" && action != "resume" && action != "run" {
-		return refuse(http.StatusNotFound, "%.40q is no action on a cron: there are pause, resume and run", action)
+		return refuse(http.StatusNotFound, "%.40q is not an action on a cron: there are pause, resume and run", action)
 	}
 	name := r.PathValue("name")
 	crons, err := a.config.Store.Crons(r.Context())

@@ -175,7 +175,7 @@ var levels = map[string]slog.Level{
 func (r *record) record() (job.Record, error) {
 	level, ok := levels[strings.ToLower(r.Level)]
 	if !ok {
-		return job.Record{}, refuse(http.StatusUnprocessableEntity, "%.40q is no level of a record: give debug, info, warn or error", r.Level)
+		return job.Record{}, refuse(http.StatusUnprocessableEntity, "%.40q is not a level of a record: give debug, info, warn or error", r.Level)
 	}
 	record := job.Record{Level: level.String(), Message: r.Message, Attrs: attrText(r.Attrs)}
 	if r.Time != nil {

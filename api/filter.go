@@ -99,7 +99,7 @@ func readQuery(r *http.Request) (url.Values, error) {
 // checkRest refuses the parameters that are left in a query.
 func checkRest(query url.Values) error {
 	for name := range query {
-		return refuse(http.StatusBadRequest, "%.40q is no parameter of this path", name)
+		return refuse(http.StatusBadRequest, "%.40q is not a parameter of this path", name)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (a *API) filter(f filter) (job.Filter, error) {
 		}
 		for _, name := range f.State {
 			if !slices.Contains(states, job.State(name)) {
-				return fmt.Errorf("%.40q is no state: give some of %v", name, states)
+				return fmt.Errorf("%.40q is not a state: give some of %v", name, states)
 			}
 			wanted.States = append(wanted.States, job.State(name))
 		}

@@ -92,7 +92,7 @@ func (e *ending) check() error {
 	is := func(outcomes ...string) bool { return slices.Contains(outcomes, e.Outcome) }
 	switch {
 	case !is("completed", "failed", "discarded", "canceled", "snoozed", "throttled", "released"):
-		return fmt.Errorf("%.40q is no outcome: give completed, failed, discarded, canceled, snoozed, throttled or released", e.Outcome)
+		return fmt.Errorf("%.40q is not an outcome: give completed, failed, discarded, canceled, snoozed, throttled or released", e.Outcome)
 	case len(e.Result) > 0 && string(e.Result) != "null" && !is("completed"):
 		return errors.New("result is for completed only")
 	case e.Then != nil && !is("completed"):

@@ -297,7 +297,7 @@ func (d *described) askTooMuch(t *testing.T, id string) {
 	values := strings.NewReplacer("{id}", id, "{name}", "q", "{action}", "pause")
 	for template, item := range d.doc.Paths.Map() {
 		for method := range item.Operations() {
-			if got := d.ask(t, method, values.Replace(template)+"?x=1", "", 400); !strings.Contains(got, `\"x\" is no parameter of this path`) {
+			if got := d.ask(t, method, values.Replace(template)+"?x=1", "", 400); !strings.Contains(got, `\"x\" is not a parameter of this path`) {
 				t.Errorf("%s %s: %s", method, template, got)
 			}
 		}

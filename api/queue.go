@@ -58,6 +58,6 @@ func isPause(r *http.Request) (bool, error) {
 	case "resume":
 		return false, nil
 	default:
-		return false, refuse(http.StatusNotFound, "%.40q is no action on a queue: there are pause and resume", action)
+		return false, refuse(http.StatusNotFound, "%.40q is not an action on a queue: there are pause and resume", action)
 	}
 }

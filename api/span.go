@@ -13,7 +13,7 @@ const mostSpan = 100 * 365 * 24 * time.Hour
 
 // UnmarshalJSON decodes a span.
 func (s *span) UnmarshalJSON(text []byte) error {
-	wrong := fmt.Errorf(`%.30s is no duration: give seconds, or a text such as "1h30m", up to a hundred years`, text)
+	wrong := fmt.Errorf(`%.30s is not a duration: give seconds, or a text such as "1h30m", up to a hundred years`, text)
 	var seconds float64
 	if json.Unmarshal(text, &seconds) == nil {
 		if seconds < 0 || seconds > mostSpan.Seconds() {
@@ -44,7 +44,7 @@ type moment struct{ time.Time }
 func (m *moment) UnmarshalText(text []byte) error {
 	t, err := time.Parse(time.RFC3339, string(text))
 	if err != nil {
-		return fmt.Errorf("%.40q is no time such as 2026-01-31T15:04:05Z", text)
+		return fmt.Errorf("%.40q is not a time such as 2026-01-31T15:04:05Z", text)
 	}
 	m.Time = t
 	return nil
@@ -54,7 +54,7 @@ func (m *moment) UnmarshalText(text []byte) error {
 func (m *moment) UnmarshalJSON(text []byte) error {
 	var written string
 	if json.Unmarshal(text, &written) != nil {
-		return fmt.Errorf("%.40s is no time such as \"2026-01-31T15:04:05Z\"", text)
+		return fmt.Errorf("%.40s is not a time such as \"2026-01-31T15:04:05Z\"", text)
 	}
 	return m.UnmarshalText([]byte(written))
 }

@@ -216,7 +216,7 @@ type sessionText string
 func (s sessionText) session() (job.Session, error) {
 	n, err := strconv.ParseInt(string(s), 10, 64)
 	if err != nil || n <= 0 {
-		return 0, refuse(http.StatusUnprocessableEntity, "%.40q is no session: give the one that the claim was answered with", string(s))
+		return 0, refuse(http.StatusUnprocessableEntity, "%.40q is not a session: give the one that the claim was answered with", string(s))
 	}
 	return job.Session(n), nil
 }

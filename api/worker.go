@@ -22,7 +22,7 @@ func (a *API) workerAction(w http.ResponseWriter, r *http.Request) error {
 	switch do {
 	case job.CommandQuiet, job.CommandResume, job.CommandStop:
 	default:
-		return refuse(http.StatusNotFound, "%.40q is no action on a worker: there are quiet, resume and stop", string(do))
+		return refuse(http.StatusNotFound, "%.40q is not an action on a worker: there are quiet, resume and stop", string(do))
 	}
 	name := r.PathValue("name")
 	err := a.sendCommand(r, name, job.Command{Do: do})

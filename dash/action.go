@@ -83,7 +83,7 @@ var actions = []action{
 		suits: job.ActionMove("").Suits,
 		parse: func(queue string) (job.Action, error) {
 			if _, err := job.New("any", json.RawMessage("null"), job.Queue(queue)); queue == "" || err != nil {
-				return job.Action{}, refuse(http.StatusBadRequest, "To queue: %.40q is no name of a queue: give one of up to %d bytes, without spaces.", queue, job.MaxName)
+				return job.Action{}, refuse(http.StatusBadRequest, "To queue: %.40q is not a valid name of a queue: give one of up to %d bytes, without spaces.", queue, job.MaxName)
 			}
 			return job.ActionMove(queue), nil
 		},
@@ -95,7 +95,7 @@ var actions = []action{
 		parse: func(text string) (job.Action, error) {
 			p, err := strconv.Atoi(text)
 			if err != nil || p < job.LowestPriority || p > job.HighestPriority {
-				return job.Action{}, refuse(http.StatusBadRequest, "Priority: %.40q is no number from %d to %d.", text, job.LowestPriority, job.HighestPriority)
+				return job.Action{}, refuse(http.StatusBadRequest, "Priority: %.40q is not a number from %d to %d.", text, job.LowestPriority, job.HighestPriority)
 			}
 			return job.ActionPriority(p), nil
 		},
@@ -129,7 +129,7 @@ func readDue(text string, now time.Time) (time.Time, error) {
 func findAction(name string) (action, error) {
 	i := slices.IndexFunc(actions, func(a action) bool { return a.Name == name })
 	if i < 0 {
-		return action{}, refuse(http.StatusBadRequest, "%.40q is no action.", name)
+		return action{}, refuse(http.StatusBadRequest, "%.40q is not an action.", name)
 	}
 	return actions[i], nil
 }

@@ -52,7 +52,7 @@ type auditPage struct {
 func (h *handler) audit(ctx context.Context, v *view) (*page, error) {
 	before, err := strconv.ParseInt(cmp.Or(v.Query.Get("before"), "0"), 10, 64)
 	if err != nil || before < 0 {
-		return nil, refuse(http.StatusBadRequest, "%.40q is no number of an entry.", v.Query.Get("before"))
+		return nil, refuse(http.StatusBadRequest, "%.40q is not the number of an entry.", v.Query.Get("before"))
 	}
 	entries, err := h.Store.Audited(ctx, before, mostEntries+1)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestAuditPages(t *testing.T) {
 	h := dash.New(dash.Config{Store: s})
 	has(t, get(t, h, "/audit"), http.StatusOK, "action-59.", "action-10.", "not action-9.", `href="/audit?before=11"`, "db.internal")
 	has(t, get(t, h, "/audit?before=11"), http.StatusOK, "action-9.", "action-0.", "not action-10.", "not Older", "Newest")
-	has(t, get(t, h, "/audit?before=x"), http.StatusBadRequest, "is no number of an entry")
+	has(t, get(t, h, "/audit?before=x"), http.StatusBadRequest, "is not the number of an entry")
 	h = dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return true }})
 	has(t, get(t, h, "/audit"), http.StatusOK, "failed", "not db.internal")
 }

@@ -55,9 +55,9 @@ func TestOrders(t *testing.T) {
 		}
 	}
 	has(t, post(t, h, "/workers", "action", "quiet", "worker", "nobody"), http.StatusNotFound, "There is no worker &#34;nobody&#34; any more")
-	has(t, post(t, h, "/workers", "action", "burn", "worker", "w"), http.StatusBadRequest, "is no action on workers")
-	has(t, get(t, h, "/workers/action?action=burn&worker=w"), http.StatusBadRequest, "is no action on workers")
-	has(t, post(t, h, "/crons", "action", "burn", "cron", "nightly"), http.StatusBadRequest, "is no action on crons")
+	has(t, post(t, h, "/workers", "action", "burn", "worker", "w"), http.StatusBadRequest, "is not an action on workers")
+	has(t, get(t, h, "/workers/action?action=burn&worker=w"), http.StatusBadRequest, "is not an action on workers")
+	has(t, post(t, h, "/crons", "action", "burn", "cron", "nightly"), http.StatusBadRequest, "is not an action on crons")
 	renew(t, s, "w", nil) // without the cron
 	has(t, post(t, h, "/crons", "action", "run", "cron", "nightly"), http.StatusConflict, "No worker that runs has cron &#34;nightly&#34;")
 	has(t, get(t, h, "/crons"), http.StatusOK, "disabled title=")
@@ -115,7 +115,7 @@ func TestLiveTree(t *testing.T) {
 	if commands := renew(t, s, "w", nil).Commands; len(commands) != 1 || commands[0] != want {
 		t.Errorf("commands %+v, want %+v", commands, want)
 	}
-	has(t, post(t, h, path+"/task", "task", "x"), http.StatusBadRequest, "is no number of a task")
+	has(t, post(t, h, path+"/task", "task", "x"), http.StatusBadRequest, "is not the number of a task")
 
 	// When the job ends, its tree is removed.
 	j.State = job.Completed

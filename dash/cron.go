@@ -144,7 +144,7 @@ func (h *handler) cronAction(ctx context.Context, r *http.Request, done *job.Aud
 	case "run":
 		return back + "did-text=cron-run", h.runCron(ctx, rows[i])
 	}
-	return "", refuse(http.StatusBadRequest, "%.40q is no action on crons.", action)
+	return "", refuse(http.StatusBadRequest, "%.40q is not an action on crons.", action)
 }
 
 // runCron makes one of the workers that have a cron run it now.

@@ -154,7 +154,7 @@ func TestEmpty(t *testing.T) {
 		has(t, get(t, h, path), http.StatusOK, want)
 	}
 	has(t, get(t, h, "/jobs/"+job.NewID().String()), http.StatusNotFound, "There is no such job")
-	has(t, get(t, h, "/jobs/7"), http.StatusNotFound, "&#34;7&#34; is no job ID")
+	has(t, get(t, h, "/jobs/7"), http.StatusNotFound, "&#34;7&#34; is not a job ID")
 }
 
 func TestPrefix(t *testing.T) {

@@ -119,7 +119,7 @@ func TestLogsPage(t *testing.T) {
 	has(t, get(t, h, logsPath("q", "nothing")), http.StatusOK, "No record matches", "Clear")
 	has(t, get(t, h, logsPath("service", "other", "level", "loud")), http.StatusOK, "No record matches", "<option selected>other</option>")
 	for query, want := range map[string]string{
-		logsPath("q", "timed level>=loud"):         "filter, column 14: &#34;loud&#34; is no level",
+		logsPath("q", "timed level>=loud"):         "filter, column 14: &#34;loud&#34; is not a level",
 		logsPath("q", "a) or (b", "level", "warn"): "filter, column 2: there is no ( for this )",
 		logsPath("q", "password=x"):                "&#34;password&#34; is masked, and cannot be searched",
 		logsPath("q", "-http.Api-Key~x"):           "is masked, and cannot be searched",

@@ -43,7 +43,7 @@ func TestMask(t *testing.T) {
 	has(t, get(t, h, "/jobs/"+id), http.StatusOK, "1.50", `user=lovelace&amp;token=•••`)
 	var raw job.Job
 	if err := json.Unmarshal(get(t, h, "/jobs/"+id+"/raw").Body.Bytes(), &raw); err != nil || raw.Kind != "login" {
-		t.Errorf("the raw view is no job: %v", err)
+		t.Errorf("the raw view is not a job: %v", err)
 	}
 	// Searching reveals nothing.
 	for _, path := range []string{"password", "Password", "deep.0.API-Key.id", "apiKey.0"} {

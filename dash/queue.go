@@ -178,5 +178,5 @@ func (h *handler) queueAction(ctx context.Context, r *http.Request, done *job.Au
 	case "remove-limits":
 		return h.removeLimits(ctx, r, name, done)
 	}
-	return "", refuse(http.StatusBadRequest, "%.40q is no action on queues.", action)
+	return "", refuse(http.StatusBadRequest, "%.40q is not an action on queues.", action)
 }

@@ -63,8 +63,8 @@ func TestSearch(t *testing.T) {
 		"args=user":       "write a path and a value",
 		"since=yesterday": "Since: &#34;yesterday&#34; is neither an age",
 		"until=-1h":       "Until: &#34;-1h&#34; is neither an age",
-		"id=7":            "ID: &#34;7&#34; is no job ID",
-		"before=7":        "Page: &#34;7&#34; is no job ID",
+		"id=7":            "ID: &#34;7&#34; is not a job ID",
+		"before=7":        "Page: &#34;7&#34; is not a job ID",
 		"id=" + strings.Repeat(later.ID.String()+"+", 201): "ID: 201 are more than 200",
 	} {
 		has(t, get(t, h, "/jobs?"+query), http.StatusBadRequest, want, "Correct the search")

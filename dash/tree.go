@@ -223,7 +223,7 @@ func (h *handler) cancelTask(ctx context.Context, r *http.Request, done *job.Aud
 		return "", err
 	}
 	if _, err := strconv.ParseUint(r.PostForm.Get("task"), 10, 32); err != nil {
-		return "", refuse(http.StatusBadRequest, "%.40q is no number of a task.", r.PostForm.Get("task"))
+		return "", refuse(http.StatusBadRequest, "%.40q is not the number of a task.", r.PostForm.Get("task"))
 	}
 	if j.State != job.Running {
 		return "", refuse(http.StatusConflict, "The job does not run any more.")

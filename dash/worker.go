@@ -45,7 +45,7 @@ func (h *handler) confirmWorker(_ context.Context, v *view) (*page, error) {
 		return nil, refuse(http.StatusForbidden, "You have read-only access.")
 	}
 	if v.Query.Get("action") != string(job.CommandStop) {
-		return nil, refuse(http.StatusBadRequest, "%.40q is no action on workers that needs to be confirmed.", v.Query.Get("action"))
+		return nil, refuse(http.StatusBadRequest, "%.40q is not an action on workers that needs to be confirmed.", v.Query.Get("action"))
 	}
 	name := clip(v.Query.Get("worker"), job.MaxKey)
 	return &page{Title: "Stop a worker", Section: "workers", frozen: true, Data: question{
@@ -63,7 +63,7 @@ func (h *handler) workerAction(ctx context.Context, r *http.Request, done *job.A
 		*done = job.AuditEntry{Action: string(command) + " worker", Target: name, Changed: 1}
 		return "/workers?did-text=" + string(command), h.sendCommand(ctx, name, job.Command{Do: command})
 	}
-	return "", refuse(http.StatusBadRequest, "%.40q is no action on workers.", command)
+	return "", refuse(http.StatusBadRequest, "%.40q is not an action on workers.", command)
 }
 
 // sendCommand sends a worker a command.

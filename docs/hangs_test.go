@@ -345,7 +345,7 @@ func TestWhatTheTreeCannotKnow(t *testing.T) {
 			never := make(chan struct{})
 			defer close(never)
 			meanwhile.Go(ctx, func(ctx context.Context) error {
-				go func() { <-never }() // is no task
+				go func() { <-never }() // is not a task
 				<-never
 				return nil
 			}, meanwhile.Name("plain"))

@@ -71,7 +71,7 @@ func (j *Job) dropLargeResult(now time.Time) (r Record, tooLarge bool) {
 // checkResult returns an error for a result that is not JSON.
 func (j *Job) checkResult() error {
 	if len(j.Result) > 0 && !json.Valid(j.Result) {
-		return fmt.Errorf("the handler set a result that is no JSON: %.60q", j.Result)
+		return fmt.Errorf("the handler set a result that is not JSON: %.60q", j.Result)
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func checkArgs(args json.RawMessage) (json.RawMessage, error) {
 	var text bytes.Buffer
 	text.Grow(len(args))
 	if err := json.Compact(&text, args); err != nil {
-		return nil, fmt.Errorf("the args are no JSON: %w", err)
+		return nil, fmt.Errorf("the args are not JSON: %w", err)
 	}
 	return text.Bytes(), nil
 }
@@ -153,7 +153,7 @@ func argsKey(args json.RawMessage, fields []string) (string, error) {
 	if len(fields) > 0 {
 		object, ok := value.(map[string]any)
 		if !ok {
-			return "", fmt.Errorf("the args are no object with the fields %s", strings.Join(fields, ", "))
+			return "", fmt.Errorf("the args are not an object with the fields %s", strings.Join(fields, ", "))
 		}
 		chosen := make(map[string]any, len(fields))
 		for _, f := range fields {

@@ -60,15 +60,15 @@ func TestClaimerFinishesAsAWorkerDoes(t *testing.T) {
 		err    error
 		result string
 	}{
-		"completes":         {nil, `{"n":1}`},
-		"result is no JSON": {nil, `{`},
-		"result too large":  {nil, `"` + strings.Repeat("x", job.MaxResult) + `"`},
-		"fails":             {errFlaky, ""},
-		"is permanent":      {retry.Permanent(errFlaky), ""},
-		"waits as told":     {retry.After(errFlaky, time.Hour), ""},
-		"snoozes":           {job.Snooze(time.Hour), ""},
-		"is throttled":      {job.Throttled(errFlaky, time.Hour), ""},
-		"cancels":           {job.Cancel(errFlaky), ""},
+		"completes":          {nil, `{"n":1}`},
+		"result is not JSON": {nil, `{`},
+		"result too large":   {nil, `"` + strings.Repeat("x", job.MaxResult) + `"`},
+		"fails":              {errFlaky, ""},
+		"is permanent":       {retry.Permanent(errFlaky), ""},
+		"waits as told":      {retry.After(errFlaky, time.Hour), ""},
+		"snoozes":            {job.Snooze(time.Hour), ""},
+		"is throttled":       {job.Throttled(errFlaky, time.Hour), ""},
+		"cancels":            {job.Cancel(errFlaky), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

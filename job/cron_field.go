@@ -59,7 +59,7 @@ func (f *cronField) item(text string) (cronSet, error) {
 	if stepped {
 		var ok bool
 		if step, ok = cronNumber(stepText); !ok || step < 1 || step > f.max-f.min+1 {
-			return 0, fmt.Errorf("%q is no step: give a number from 1 to %d", stepText, f.max-f.min+1)
+			return 0, fmt.Errorf("%q is not a step: give a number from 1 to %d", stepText, f.max-f.min+1)
 		}
 	}
 	lowText, highText, ranged := strings.Cut(span, "-")

@@ -76,7 +76,7 @@ func (s *schedule) parse(text string) error {
 func (s *schedule) parseEvery(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Second || d%time.Second != 0 {
-		return fmt.Errorf("%q is no period: give whole seconds, at least one, such as @every 90s or @every 1h30m", text)
+		return fmt.Errorf("%q is not a period: give whole seconds, at least one, such as @every 90s or @every 1h30m", text)
 	}
 	s.every = int64(d / time.Second)
 	return nil

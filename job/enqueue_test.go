@@ -68,7 +68,7 @@ func TestUniqueArgs(t *testing.T) {
 		t.Errorf("args that differ in a named field have the same key %s", a)
 	}
 	for _, test := range []struct{ args, want string }{
-		{`[1]`, `unique key of job kind "k": the args are no object with the fields a`},
+		{`[1]`, `unique key of job kind "k": the args are not an object with the fields a`},
 		{`{"b":1}`, `unique key of job kind "k": the args have no field "a"`},
 	} {
 		if _, err := job.New("k", json.RawMessage(test.args), job.UniqueArgs("a")); err == nil || err.Error() != test.want {
@@ -90,7 +90,7 @@ func TestNewErrors(t *testing.T) {
 		{"a\xff", "1", nil, `the name of the kind is not UTF-8: "a\xff"`},
 		{long, "1", nil, `the name of the kind has 129 bytes, at most 128 are allowed: "` + long[:40] + `"…`},
 		{"k", "", nil, `job kind "k": the args are empty: give JSON, null if there is nothing to say`},
-		{"k", "{", nil, `job kind "k": the args are no JSON: unexpected end of JSON input`},
+		{"k", "{", nil, `job kind "k": the args are not JSON: unexpected end of JSON input`},
 		{"k", "\"\xff\"", nil, `job kind "k": the args are not UTF-8`},
 		{"k", `"` + strings.Repeat("x", job.MaxArgs) + `"`, nil, `job kind "k": the args have 1048578 bytes, at most 1048576 are allowed: keep large data elsewhere and give its place`},
 		{"k", "1", []job.EnqueueOption{job.Queue("")}, `job kind "k": the name of the queue is empty`},

@@ -67,7 +67,7 @@ func (id ID) text() (text [36]byte) {
 
 // UnmarshalText reads what MarshalText wrote.
 func (id *ID) UnmarshalText(text []byte) error {
-	wrong := func() error { return fmt.Errorf("%.60q is no job ID: it should look like %v", text, ID{}) }
+	wrong := func() error { return fmt.Errorf("%.60q is not a job ID: it should look like %v", text, ID{}) }
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return wrong()
 	}

@@ -45,7 +45,7 @@ func TestWhatPanicsAfterTheHandler(t *testing.T) {
 			error:   "oh",
 		},
 		{
-			name:    "a result that is no JSON",
+			name:    "a result that is not JSON",
 			backoff: second,
 			fn: func(_ context.Context, j *job.Job) error {
 				j.Result = json.RawMessage("not JSON")

@@ -39,7 +39,7 @@ func checkWebhook(meta map[string]string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return fmt.Errorf("the webhook (%q in meta) is no URL such as https://example.com/finished", MetaWebhook)
+		return fmt.Errorf("the webhook (%q in meta) is not a URL such as https://example.com/finished", MetaWebhook)
 	case u.User != nil:
 		return fmt.Errorf("the URL of the webhook has a user or a password, which everybody sees who may read the job: verify the signature of the call instead")
 	}

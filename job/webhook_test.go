@@ -152,12 +152,12 @@ func TestWebhookOfTheLost(t *testing.T) {
 
 func TestWebhookRefuses(t *testing.T) {
 	for address, want := range map[string]string{
-		"example.com/finished":                 "no URL such as",
-		"ftp://example.com":                    "no URL such as",
-		"http://":                              "no URL such as",
+		"example.com/finished":                 "not a URL such as",
+		"ftp://example.com":                    "not a URL such as",
+		"http://":                              "not a URL such as",
 		"https://u:secret@a.com":               "a user or a password",
-		"https://a.com/\x00":                   "no URL such as",
-		"":                                     "no URL such as",
+		"https://a.com/\x00":                   "not a URL such as",
+		"":                                     "not a URL such as",
 		"https://" + strings.Repeat("a", 2000): "at most 2000",
 	} {
 		_, err := job.New("note", []byte(`{}`), job.Webhook(address))

@@ -457,7 +457,7 @@ func (hangingStore) Ping(ctx context.Context) error {
 	return fmt.Errorf("ping: %w", ctx.Err())
 }
 
-// TestWorkerStopsBeforeItsStoreAnswers: stopping a worker is no error, however early it happens.
+// TestWorkerStopsBeforeItsStoreAnswers: stopping a worker is not an error, however early it happens.
 func TestWorkerStopsBeforeItsStoreAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)

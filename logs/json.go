@@ -86,7 +86,7 @@ func readJSONAttrs(data json.RawMessage) (attrs []slog.Attr, err error) {
 		return nil, nil
 	}
 	if data[0] != '{' {
-		return nil, errors.New("they are no object")
+		return nil, errors.New("they are not an object")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	_, _ = decoder.Token() // the brace

@@ -25,7 +25,7 @@ var (
 	logConnected   = desc("logs_connections_total", "Connections that were opened, by input.", "input")
 	logRecords     = desc("logs_records_total", "Records that came in, by input.", "input")
 	logBytes       = desc("logs_message_bytes_total", "Bytes of their messages, by input.", "input")
-	logRefused     = desc("logs_refused_total", "Input that was no record, by input and the reason.", "input", "reason")
+	logRefused     = desc("logs_refused_total", "Input that was not a record, by input and the reason.", "input", "reason")
 	logRepaired    = desc("logs_repaired_total", "Records of services without a valid name, which are stored under a repaired one, by input and the reason.", "input", "reason")
 	logRedacted    = desc("logs_redacted_total", "Messages and values of attributes that a redaction has changed, by its name.", "rule")
 	logAlertFiring = desc("logs_alert_firing", "Whether the alert fires.", "alert")

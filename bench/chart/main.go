@@ -122,7 +122,7 @@ func draw(out io.Writer, text string, panels []panel) error {
 			}
 			value, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSuffix(figure, "×"), ",", ""), 64)
 			if err != nil {
-				return fmt.Errorf("%s, row %q: %q is no number", c.table, c.row, figure)
+				return fmt.Errorf("%s, row %q: %q is not a number", c.table, c.row, figure)
 			}
 			figures[i], values[i], most = figure, value, max(most, value)
 		}

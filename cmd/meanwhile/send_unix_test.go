@@ -118,7 +118,7 @@ func TestSendRunsTheProgramToItsEnd(t *testing.T) {
 		flags  []string
 	}{
 		"services without valid names": {script: `echo '{"service":"a\u0007b","msg":"x"}'; printf '{"service":"\377\376","msg":"x"}\n'; echo '{"service":"` + strings.Repeat("n", 200) + `","msg":"x"}'; sleep 0.2; `, flags: []string{"--spool", "off"}},
-		"lines that are no JSON":       {script: `echo '{"msg":'; echo '{}{'; printf '\000\377\n'; `, flags: []string{"--spool", "off"}},
+		"lines that are not JSON":      {script: `echo '{"msg":'; echo '{}{'; printf '\000\377\n'; `, flags: []string{"--spool", "off"}},
 		"lines that are too long":      {script: `head -c 2000000 /dev/zero | tr '\0' x; echo; `, flags: []string{"--spool", "off"}},
 		"memory is full":               {script: much, flags: []string{"--spool", "off"}},
 		"the spool is full":            {script: much, flags: []string{"--spool", "spool", "--spool-bytes", "100000"}},

@@ -19,9 +19,9 @@ type flagError struct {
 // flagErrors are compiled only when there is an error, not whenever a command starts.
 func flagErrors() []flagError {
 	return []flagError{
-		{regexp.MustCompile(`expected a valid \d+ bit u?int but got ("[^"]*")`), `$1 is no whole number`},
-		{regexp.MustCompile(`expected a float but got ("[^"]*")(?: \(\w+\))?`), `$1 is no number`},
-		{regexp.MustCompile(`expected duration but got ("[^"]*"): time: (?:invalid|missing unit in|unknown unit "[^"]*" in) duration "[^"]*"`), `$1 is no time such as 500ms, 10s or 2h`},
+		{regexp.MustCompile(`expected a valid \d+ bit u?int but got ("[^"]*")`), `$1 is not a whole number`},
+		{regexp.MustCompile(`expected a float but got ("[^"]*")(?: \(\w+\))?`), `$1 is not a number`},
+		{regexp.MustCompile(`expected duration but got ("[^"]*"): time: (?:invalid|missing unit in|unknown unit "[^"]*" in) duration "[^"]*"`), `$1 is not a time such as 500ms, 10s or 2h`},
 		{regexp.MustCompile(`bool value must be true, 1, yes, false, 0 or no but got ("[^"]*")`), `$1 is neither true nor false`},
 		{regexp.MustCompile(`expected \w+ value but got ("-[^"]*") \((?:short|long) flag\); perhaps try --\S+=("[^"]*")\?`), `$1 looks like a flag; if it is the value, write it behind =`},
 		{regexp.MustCompile(`expected \w+ value but got "EOL" \(<EOL>\)|missing value, expecting ".*"$`), `its value is missing`},

@@ -328,8 +328,8 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{Config{Users: []User{{"a", Admin, hash()}, {"a", Viewer, hash()}}}, `user "a" is named twice`},
 		{Config{Tokens: []Token{{Name: "a"}, {Name: "a"}}}, `token "a" is named twice`},
-		{Config{Users: []User{{"a", Admin, "secret"}}}, "is no bcrypt hash"},
-		{Config{Hosts: []string{"jobs.example:7070"}}, `"jobs.example:7070" is no host such as jobs.example.org`},
+		{Config{Users: []User{{"a", Admin, "secret"}}}, "is not a bcrypt hash"},
+		{Config{Hosts: []string{"jobs.example:7070"}}, `"jobs.example:7070" is not a host such as jobs.example.org`},
 		{Config{Hosts: []string{""}}, "without a port"},
 	} {
 		if _, err := New(test.c); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {

@@ -22,7 +22,7 @@ func (r *Role) UnmarshalText(text []byte) error {
 		*r = Role(text)
 		return nil
 	}
-	return fmt.Errorf("%.40q is no role: give %s or %s, or for a token %s", text, Admin, Viewer, Worker)
+	return fmt.Errorf("%.40q is not a role: give %s or %s, or for a token %s", text, Admin, Viewer, Worker)
 }
 
 // An Identity is the user or token that sent a request.

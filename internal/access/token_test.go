@@ -30,7 +30,7 @@ func TestTokenText(t *testing.T) {
 	for text, want := range map[string]string{
 		"shop":                 "a token is written as NAME:ROLE:HASH",
 		"shop:admin:" + secret: `token "shop": what stands for the hash is no SHA-256 of 64 hexadecimal digits: make one with: meanwhile serve new-token`,
-		"shop:x:00":            `"x" is no role`,
+		"shop:x:00":            `"x" is not a role`,
 		":admin:00":            "the name is empty",
 	} {
 		var made Token

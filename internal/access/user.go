@@ -60,7 +60,7 @@ func (u *User) cost() (int, error) {
 	}
 	cost, err := bcrypt.Cost([]byte(u.Hash))
 	if err != nil || len(u.Hash) != 60 {
-		return 0, fmt.Errorf("user %q: what stands for the hash is no bcrypt hash: make one with: meanwhile serve hash-password", u.Name)
+		return 0, fmt.Errorf("user %q: what stands for the hash is not a bcrypt hash: make one with: meanwhile serve hash-password", u.Name)
 	}
 	if cost < leastCost || cost > mostCost {
 		return 0, fmt.Errorf("user %q: the bcrypt hash has a cost of %d: give one from %d to %d", u.Name, cost, leastCost, mostCost)

@@ -29,7 +29,7 @@ func (c *Claim) Read(keys []string) (*Right, error) {
 }
 
 // Compare adds to wrong, by key, how the lanes that q knows differ from r, unless the next claim checks them anyway. A lane that is wrongly known as
-// open is no error: a claim finds that out. All changes up to a moment after the lanes were read must have been applied to q.
+// open is not an error: a claim finds that out. All changes up to a moment after the lanes were read must have been applied to q.
 func (r *Right) Compare(q *Queue, wrong map[string]string) {
 	limits, at := r.claim.Queue.Limits, r.claim.At
 	if q.searching || q.again != 0 || q.inOrder != limits.EachKey.InOrder {

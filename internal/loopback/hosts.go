@@ -26,7 +26,7 @@ func NewHosts(names []string) (*Hosts, error) {
 		case err == nil:
 			h.names[a.String()] = true
 		case name == "" || strings.ContainsAny(name, ":/ *@"):
-			return nil, fmt.Errorf("%.100q is no host such as jobs.example.org: give a name or an address, without a port", name)
+			return nil, fmt.Errorf("%.100q is not a host such as jobs.example.org: give a name or an address, without a port", name)
 		default:
 			h.names[fold(name)] = true
 		}

@@ -40,7 +40,7 @@ const maxAnswer = 8 << 20 // bytes of an answer that are read
 func New(address string, c Config) (*Client, error) {
 	base, err := url.Parse(address)
 	if err != nil { // its text quotes the URL
-		return nil, errors.New("the address of an output is no URL")
+		return nil, errors.New("the address of an output is not a URL")
 	}
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, errors.New("the address of an output is a URL that begins with http:// or https://, and has a host")

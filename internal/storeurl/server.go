@@ -35,7 +35,7 @@ var (
 	errEscape  = errors.New("a % has no two hexadecimal digits behind it" + remedy)
 	errHash    = errors.New("it has a # in it" + remedy)
 	errAt      = errors.New("it has an @ behind a second one, or behind a / or ?" + remedy)
-	errPort    = errors.New("what follows the : of a host is no port number; a user and a password end with an @" + remedy)
+	errPort    = errors.New("what follows the : of a host is not a port number; a user and a password end with an @" + remedy)
 	errQuery   = errors.New("behind the ? it is not of the form KEY=VALUE&KEY=VALUE" + remedy + ", & is %26")
 )
 

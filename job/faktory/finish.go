@@ -26,7 +26,7 @@ type acked struct {
 	ID string `json:"jid"`
 }
 
-// ack completes a job. A job that is not known is no error: its reservation may be over, or it was acknowledged before.
+// ack completes a job. A job that is not known is not an error: its reservation may be over, or it was acknowledged before.
 func (c *conn) ack(ctx context.Context, args []byte) (reply, error) {
 	var what acked
 	if unmarshal(args, &what, scanAcked) != nil || what.ID == "" {

@@ -108,7 +108,7 @@ func (c *conn) queue(ctx context.Context, args []byte) (reply, error) {
 	} else {
 		for _, name := range names {
 			if len(name) > job.MaxName || !isQueueName(name) {
-				return nil, refuse("QUEUE: %.60q is no name of a queue", name)
+				return nil, refuse("QUEUE: %.60q is not a valid name of a queue", name)
 			}
 		}
 	}

@@ -109,7 +109,7 @@ func (p *pushed) options() ([]job.EnqueueOption, error) {
 	if p.At != "" {
 		at, err := time.Parse(time.RFC3339Nano, p.At)
 		if err != nil {
-			return nil, fmt.Errorf("at %.60q is no time such as 2030-01-31T15:04:05.5Z", p.At)
+			return nil, fmt.Errorf("at %.60q is not a time such as 2030-01-31T15:04:05.5Z", p.At)
 		}
 		opts = append(opts, job.At(at))
 	}
@@ -162,7 +162,7 @@ func (p *pushed) customOptions() (opts []job.EnqueueOption, err error) {
 	}
 	if c.Expires != "" {
 		if _, err := time.Parse(time.RFC3339Nano, c.Expires); err != nil {
-			return nil, fmt.Errorf("expires_at %.60q is no time such as 2030-01-31T15:04:05Z", c.Expires)
+			return nil, fmt.Errorf("expires_at %.60q is not a time such as 2030-01-31T15:04:05Z", c.Expires)
 		}
 	}
 	if c.Batch != "" {
@@ -189,7 +189,7 @@ func (p *pushed) customOptions() (opts []job.EnqueueOption, err error) {
 func (c *conn) push(ctx context.Context, args []byte) (reply, error) {
 	var p pushed
 	if err := unmarshal(args, &p, scanPushed); err != nil {
-		return nil, refuse("PUSH: it is no job in JSON: %s", explain(err))
+		return nil, refuse("PUSH: it is not a job in JSON: %s", explain(err))
 	}
 	j, err := p.job()
 	if err != nil {
@@ -246,7 +246,7 @@ const pushPart = 1000
 func (c *conn) pushAll(ctx context.Context, args []byte) (reply, error) {
 	var all []pushed
 	if err := unmarshal(args, &all, scanAllPushed); err != nil {
-		return nil, refuse("PUSHB: it is no array of jobs in JSON: %s", explain(err))
+		return nil, refuse("PUSHB: it is not an array of jobs in JSON: %s", explain(err))
 	}
 	if len(all) > MaxJobs {
 		return nil, refuse("PUSHB: %d jobs: give at most %d", len(all), MaxJobs)

@@ -290,7 +290,7 @@ func (p *peer) object(command string) map[string]any {
 	p.Helper()
 	var v map[string]any
 	if got := p.ask(command); json.Unmarshal([]byte(got), &v) != nil {
-		p.Fatalf("%s: %q is no object", command, got)
+		p.Fatalf("%s: %q is not an object", command, got)
 	}
 	return v
 }

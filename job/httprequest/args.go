@@ -85,7 +85,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 
 // UnmarshalJSON reads what MarshalText wrote, or a number of seconds.
 func (d *Duration) UnmarshalJSON(text []byte) error {
-	wrong := func() error { return fmt.Errorf(`%.30s is no duration: give one such as "30s", or seconds`, text) }
+	wrong := func() error { return fmt.Errorf(`%.30s is not a duration: give one such as "30s", or seconds`, text) }
 	var seconds float64
 	if json.Unmarshal(text, &seconds) == nil {
 		if seconds < -1e9 || seconds > 1e9 {

@@ -94,7 +94,7 @@ func (a *Args) checkHeaders() error {
 	size, seen := 0, make(map[string]bool, len(a.Headers))
 	for name, value := range a.Headers {
 		if !isToken(name) {
-			return fmt.Errorf(`"headers": %.60q is no name of a header`, name)
+			return fmt.Errorf(`"headers": %.60q is not a valid name of a header`, name)
 		}
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
@@ -105,7 +105,7 @@ func (a *Args) checkHeaders() error {
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 			return fmt.Errorf(`"headers": the value of %s has a control character inside`, canonical)
 		case canonical == "Host" && !hostValue.MatchString(value):
-			return errors.New(`"headers": the value of Host is no host`)
+			return errors.New(`"headers": the value of Host is not a host`)
 		}
 		seen[canonical] = true
 		size += len(name) + len(value)

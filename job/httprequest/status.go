@@ -37,7 +37,7 @@ func (r StatusRange) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a number or a text with a number or a range.
 func (r *StatusRange) UnmarshalJSON(text []byte) error {
-	wrong := fmt.Errorf(`%.30s is no status: give one such as 204, or a range such as "200-299"`, text)
+	wrong := fmt.Errorf(`%.30s is not a status: give one such as 204, or a range such as "200-299"`, text)
 	if len(text) > 1 && text[0] == '"' {
 		text = text[1 : len(text)-1]
 	}

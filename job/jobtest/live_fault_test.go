@@ -99,7 +99,7 @@ var liveFaults = []fault{
 		}, nil)(b)
 		watchAs(nil, func(got *job.Tree, id job.ID) { *got = last[id] })(b)
 	}},
-	{name: "a watch of no job is no error", noticed: []string{"the tree of an attempt ends with it"}, apply: func(b *broken) {
+	{name: "a watch of no job is not an error", noticed: []string{"the tree of an attempt ends with it"}, apply: func(b *broken) {
 		b.watch = func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
 			got, _ := b.Store.Watch(ctx, id, d)
 			return got, nil

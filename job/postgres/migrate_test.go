@@ -113,7 +113,7 @@ func TestServerNotThere(t *testing.T) {
 func TestBadURL(t *testing.T) {
 	const password = "geheim123"
 	for url, want := range map[string]string{
-		"postgres://somebody:" + password + "@127.0.0.1:port/none":             "no port number",
+		"postgres://somebody:" + password + "@127.0.0.1:port/none":             "not a port number",
 		"postgres://somebody:" + password + "@127.0.0.1/none?schema=":          "the name of the schema has 0 bytes",
 		"postgres://somebody:" + password + "@127.0.0.1/none?schema=pg_own":    "those that begin with pg_",
 		"postgres://somebody:" + password + "@127.0.0.1/none?sslmode=what":     "sslmode",

@@ -85,7 +85,7 @@ func (p *place) setHosts(hosts, path string) error {
 	}
 	db, err := strconv.Atoi(path)
 	if err != nil || db < 0 {
-		return errors.New("what follows the host is no number of a database, such as /0")
+		return errors.New("what follows the host is not the number of a database, such as /0")
 	}
 	return p.setDB(db)
 }

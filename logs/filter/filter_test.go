@@ -35,7 +35,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// true
-	// filter, column 8: "loud" is no level: give trace, debug, info, notice, warn, error, critical, alert or fatal, such a name with +1 to +3, or a number
+	// filter, column 8: "loud" is not a level: give trace, debug, info, notice, warn, error, critical, alert or fatal, such a name with +1 to +3, or a number
 }
 
 func TestFilterMatches(t *testing.T) {
@@ -119,8 +119,8 @@ func TestFilterErrors(t *testing.T) {
 		{"status >= 500", 8, "without blanks"},
 		{"status>= 500", 9, "a value is missing after >="},
 		{"status=", 8, `"" for the empty value`},
-		{"status==500", 8, "== is no operator"},
-		{"path=~x", 6, "=~ is no operator"},
+		{"status==500", 8, "== is not an operator"},
+		{"path=~x", 6, "=~ is not an operator"},
 		{"path=a*b", 7, "use ~"},
 		{"path=f(x)", 7, "quote it as a whole"},
 		{`path="a"b`, 9, "quote it as a whole"},
@@ -129,9 +129,9 @@ func TestFilterErrors(t *testing.T) {
 		{"status>high", 8, "> compares numbers"},
 		{"status>500,600", 8, "compares with one value"},
 		{"level=loud", 7, "debug, info, notice, warn, error"},
-		{"level~warn", 1, "level is no text"},
+		{"level~warn", 1, "level is not a text"},
 		{"time>=yesterday", 7, "2026-05-04T15:04"},
-		{"time>=0001-01-01", 7, "is no time"},
+		{"time>=0001-01-01", 7, "is not a time"},
 		{"number=x", 8, "the number of a record"},
 		{"service>a", 1, "service is a text"},
 		{"a~", 3, "a regular expression is missing"},

@@ -54,7 +54,7 @@ func (p *parser) like(k key) (expr, error) {
 	case fieldAttr:
 		return &attrLike{key: k.name, pattern: pattern}, nil
 	case fieldTime, fieldLevel, fieldNumber:
-		return nil, p.errorf(k.begin, "%s is no text: compare it with = != > >= < or <=", k.name)
+		return nil, p.errorf(k.begin, "%s is not a text: compare it with = != > >= < or <=", k.name)
 	}
 	return &fieldLike{field: k.field, pattern: pattern}, nil
 }
@@ -126,7 +126,7 @@ func (p *parser) moments(k key, v value) (m moments, err error) {
 		remedy = "the number of a record"
 	}
 	if !ok || v.prefix {
-		return m, p.errorf(v.begin, "%q is no %s: give %s", v.text, k.name, remedy)
+		return m, p.errorf(v.begin, "%q is not a %s: give %s", v.text, k.name, remedy)
 	}
 	return m, nil
 }

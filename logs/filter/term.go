@@ -59,7 +59,7 @@ func (p *parser) words(begin int, text string, quoted bool) (expr, error) {
 	ph := newPhrase(text, prefix)
 	switch {
 	case ph == nil && prefix && text == "":
-		return nil, p.errorf(begin, "* alone is no beginning of a word: leave it out to find all")
+		return nil, p.errorf(begin, "* alone is not the beginning of a word: leave it out to find all")
 	case ph == nil:
 		return nil, p.errorf(begin, "%q has no word: words are of letters, digits and _; message~ finds other characters", text)
 	case prefix && word[text[len(text)-1]] == 0:
@@ -110,7 +110,7 @@ func (p *parser) values(op string) ([]value, error) {
 		case isBlank(c) || c == ')' || c == ',':
 			return nil, p.errorf(p.pos, `a value is missing after %s: write no blanks around it, and "" for the empty value`, op)
 		case operator(p.text[p.pos:]) != "":
-			return nil, p.errorf(p.pos, "%s%s is no operator: there are = != > >= < <= ~ and !~; quote a value that begins so", op, operator(p.text[p.pos:]))
+			return nil, p.errorf(p.pos, "%s%s is not an operator: there are = != > >= < <= ~ and !~; quote a value that begins so", op, operator(p.text[p.pos:]))
 		default:
 			for !p.end() && !isBlank(p.peek()) && strings.IndexByte(`(),"`, p.peek()) < 0 {
 				p.pos++

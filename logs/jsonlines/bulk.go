@@ -169,7 +169,7 @@ func nextAction(b []byte, index string) (a action, rest []byte, err error) {
 		ID    identifier `json:"_id"`
 	}
 	if len(line) > maxAction || json.Unmarshal(line, &named) != nil || len(named) != 1 {
-		return action{}, from, fmt.Errorf("%.60q is no action such as {\"create\":{}}", line)
+		return action{}, from, fmt.Errorf("%.60q is not an action such as {\"create\":{}}", line)
 	}
 	for name, settings := range named {
 		a.name, a.index, a.id = name, settings.Index, string(settings.ID)
@@ -260,7 +260,7 @@ func answerBulk(w http.ResponseWriter, request []byte, index string, outcomes []
 
 var bulkAnswers = map[outcome]string{
 	bulkTaken:     `,"status":201,"result":"created","_shards":{"total":1,"successful":1,"failed":0}`,
-	bulkMalformed: `,"status":400,"error":{"type":"document_parsing_exception","reason":"the document is no JSON object"}`,
+	bulkMalformed: `,"status":400,"error":{"type":"document_parsing_exception","reason":"the document is not a JSON object"}`,
 	bulkChange:    `,"status":400,"error":{"type":"illegal_argument_exception","reason":"records do not change: send index or create"}`,
 }
 

@@ -93,7 +93,7 @@ func TestHandler(t *testing.T) {
 		"protobuf":     {body: snappy.Encode(nil, proto), head: []string{"Content-Type", "application/x-protobuf"}, status: 204, want: wantProto},
 		"snappy, said": {body: snappy.Encode(nil, proto), head: []string{"Content-Encoding", "snappy"}, status: 204, want: wantProto},
 
-		"a word as time":   {body: []byte(`{"streams":[{"stream":{},"values":[["1","a"],["now","b"]]}]}`), head: []string{"Content-Type", "application/json"}, status: 400, want: []string{"1 INFO loki a"}, answer: `malformed: the timestamp "now" is no number of nanoseconds, after 1 entries`},
+		"a word as time":   {body: []byte(`{"streams":[{"stream":{},"values":[["1","a"],["now","b"]]}]}`), head: []string{"Content-Type", "application/json"}, status: 400, want: []string{"1 INFO loki a"}, answer: `malformed: the timestamp "now" is not a number of nanoseconds, after 1 entries`},
 		"half of JSON":     {body: []byte(two[:80]), head: []string{"Content-Type", "application/json"}, status: 400, answer: "malformed: unexpected EOF, after 0 entries"},
 		"a number as line": {body: []byte(`{"streams":[{"stream":{},"values":[["1",{}]]}]}`), head: []string{"Content-Type", "application/json"}, status: 400, answer: "expected a text at byte"},
 		"an old request":   {body: []byte(`{"streams":[{"labels":"{a=\"b\"}","entries":[{"ts":"2026-11-23T10:00:00Z","line":"a"}]}]}`), head: []string{"Content-Type", "application/json"}, status: 400, answer: "a stream has no values"},

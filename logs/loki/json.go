@@ -54,7 +54,7 @@ func (in *intake) value(r *reader) error {
 	}
 	nanoseconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
-		return malformed("the timestamp %.40q is no number of nanoseconds", stamp)
+		return malformed("the timestamp %.40q is not a number of nanoseconds", stamp)
 	}
 	line, err := r.text()
 	if err != nil {

@@ -82,18 +82,18 @@ func New(c Config) (*Output, error) {
 	where, err := url.Parse(c.URL)
 	switch {
 	case err != nil: // the text of err quotes the URL, which may have a password
-		return nil, errors.New("the address of NATS is no URL")
+		return nil, errors.New("the address of NATS is not a URL")
 	case where.Host == "":
 		return nil, errors.New("the address of NATS is a URL with a host, such as nats://host:4222")
 	case c.Stream == "" || strings.ContainsAny(c.Stream, " \t\r\n.*>/\\"):
-		return nil, fmt.Errorf("%q is no name of a stream", c.Stream)
+		return nil, fmt.Errorf("%q is not a valid name of a stream", c.Stream)
 	}
 	c.Subject = cmp.Or(c.Subject, "logs.{service}.{level}")
 	c.Window = cmp.Or(c.Window, 512)
 	o := &Output{config: c, template: parseTemplate(c.Subject)}
 	for token := range strings.SplitSeq(o.template.wildcard(), ".") {
 		if token == "" || token != "*" && strings.ContainsAny(token, " \t\r\n*>{}") {
-			return nil, fmt.Errorf("%q is no template of subjects", c.Subject)
+			return nil, fmt.Errorf("%q is not a template of subjects", c.Subject)
 		}
 	}
 	return o, nil

@@ -48,7 +48,7 @@ func New(c Config) (*Output, error) {
 	o := &Output{client: client, index: cmp.Or(c.Index, "logs-{date}")}
 	name := o.indexOf(new(logs.Record))
 	if name != indexName(name) || strings.ContainsAny(name, "{}") || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "_") || strings.HasPrefix(name, "+") {
-		return nil, fmt.Errorf("%q is no name of an index", o.index)
+		return nil, fmt.Errorf("%q is not a valid name of an index", o.index)
 	}
 	return o, nil
 }
@@ -101,7 +101,7 @@ type answer struct {
 func readAnswer(text []byte, records []logs.Record) (refused []logs.Record, why string, err error) {
 	var a answer
 	if err := json.Unmarshal(text, &a); err != nil {
-		return nil, "", fmt.Errorf("the answer to a bulk request is no JSON: %s", push.Shorten(text))
+		return nil, "", fmt.Errorf("the answer to a bulk request is not JSON: %s", push.Shorten(text))
 	}
 	if len(a.Items) != len(records) { // checked even without errors, since only an item acknowledges its record
 		return nil, "", fmt.Errorf("the answer to a bulk request of %d records has %d", len(records), len(a.Items))

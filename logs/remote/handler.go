@@ -78,7 +78,7 @@ func (h *handler) count(w http.ResponseWriter, r *http.Request) {
 	var every time.Duration
 	if text := v.Get("every"); err == nil && text != "" {
 		if every, err = time.ParseDuration(text); err != nil {
-			err = fmt.Errorf("every: %.40q is no time such as 5m", text)
+			err = fmt.Errorf("every: %.40q is not a time such as 5m", text)
 		}
 	}
 	if err == nil {

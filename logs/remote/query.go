@@ -48,13 +48,13 @@ func decode(v url.Values) (q storage.Query, err error) {
 	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
 		if text := v.Get(name); text != "" {
 			if *at, err = time.Parse(time.RFC3339Nano, text); err != nil {
-				return q, fmt.Errorf("%s: %.40q is no time such as 2026-05-04T15:04:05Z", name, text)
+				return q, fmt.Errorf("%s: %.40q is not a time such as 2026-05-04T15:04:05Z", name, text)
 			}
 		}
 	}
 	if text := v.Get("limit"); text != "" {
 		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 0 {
-			return q, fmt.Errorf("limit: %.40q is no number of records; 0 is all of them", text)
+			return q, fmt.Errorf("limit: %.40q is not a number of records; 0 is all of them", text)
 		}
 	}
 	if q.Newest, err = flag(v, "newest"); err != nil {

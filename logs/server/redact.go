@@ -48,7 +48,7 @@ func (r *Redaction) Check() error {
 	}
 	for _, name := range r.Attrs {
 		if name == "" || name == "*" || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
-			return fmt.Errorf("%.100q is no name of attributes: a * stands behind the beginning of one", name)
+			return fmt.Errorf("%.100q is not a valid name of attributes: a * stands behind the beginning of one", name)
 		}
 	}
 	return nil

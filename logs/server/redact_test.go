@@ -145,9 +145,9 @@ func TestRedactionCheck(t *testing.T) {
 		"neither names of attributes nor a pattern": {},
 		"matches the empty text":                    {Pattern: regexp.MustCompile(`x*`)},
 		"at most 64 are":                            {Attrs: []string{"a"}, With: strings.Repeat("x", 65)},
-		`"a*b" is no name`:                          {Attrs: []string{"a*b"}},
-		`"*" is no name`:                            {Attrs: []string{"*"}},
-		`"" is no name`:                             {Attrs: []string{""}},
+		`"a*b" is not a valid name`:                 {Attrs: []string{"a*b"}},
+		`"*" is not a valid name`:                   {Attrs: []string{"*"}},
+		`"" is not a valid name`:                    {Attrs: []string{""}},
 	} {
 		if err := rule.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -79,7 +79,7 @@ func cutProgramOf(text []byte) (p program, ok bool) {
 	return cutProgram(rest)
 }
 
-// isTag reports whether a word ends with a colon, as a tag does, and is no address.
+// isTag reports whether a word ends with a colon, as a tag does, and is not an address.
 func isTag(word []byte) bool {
 	short, colon := bytes.CutSuffix(word, []byte(":"))
 	return colon && !isAddress(short) && !bytes.HasSuffix(short, []byte(":"))

@@ -39,7 +39,7 @@ func (l Load) each(conn int) int {
 func (l Load) Send(ctx context.Context) error {
 	host, _, err := net.SplitHostPort(l.Address)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("%q is no address of this machine, to which alone a load is sent", l.Address)
+		return fmt.Errorf("%q is not an address of this machine, to which alone a load is sent", l.Address)
 	}
 	if l.Connections < 1 || l.Connections > mostConns || l.each(0) > mostEach {
 		return fmt.Errorf("%d messages over %d connections do not fit into their numbers", l.Messages, l.Connections)

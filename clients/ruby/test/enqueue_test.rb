@@ -144,7 +144,7 @@ class EnqueueTest < Minitest::Test
 
   def test_args_that_are_no_json_and_options_that_there_are_not
     error = assert_raises(ArgumentError) { Meanwhile.enqueue("a", { "x" => Float::NAN }) }
-    assert_includes error.message, "enqueue a: the args are no JSON"
+    assert_includes error.message, "enqueue a: the args are not JSON"
     error = assert_raises(ArgumentError) { Meanwhile.enqueue("a", 1, priorty: 3) }
     assert_includes error.message, "no option priorty: there are queue, priority"
     error = assert_raises(Meanwhile::Refused) { Meanwhile.enqueue("a", 1, priority: 10) }

@@ -104,7 +104,7 @@ module Meanwhile
     def encode(body)
       JSON.generate(body)
     rescue JSON::GeneratorError, JSON::NestingError, Encoding::UndefinedConversionError => e
-      raise ArgumentError, "enqueue #{body["kind"]}: the args are no JSON: #{Text.utf8(e.message, 300)}", cause: nil
+      raise ArgumentError, "enqueue #{body["kind"]}: the args are not JSON: #{Text.utf8(e.message, 300)}", cause: nil
     end
 
     # parts yields arrays of lines for requests of a bounded size.

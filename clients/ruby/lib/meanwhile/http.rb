@@ -89,7 +89,7 @@ module Meanwhile
 
       found
     rescue JSON::ParserError
-      raise Unavailable, "#{what}: the answer of #{@settings} is no JSON: is it a meanwhile server?", cause: nil
+      raise Unavailable, "#{what}: the answer of #{@settings} is not JSON: is it a meanwhile server?", cause: nil
     end
 
     def problem(response, text)

@@ -131,7 +131,7 @@ module Meanwhile
       count = records.size + ending.fetch("then", []).size
       Ledger::Ending.new(attempt, JSON.generate(more.merge(ending), max_nesting: 100), count)
     rescue JSON::GeneratorError, JSON::NestingError, EncodingError => e
-      error = { "message" => "the result is no JSON: #{Text.utf8(e.message, 300)}", "type" => e.class.to_s, "backtrace" => [] }
+      error = { "message" => "the result is not JSON: #{Text.utf8(e.message, 300)}", "type" => e.class.to_s, "backtrace" => [] }
       Ledger::Ending.new(attempt, JSON.generate(more.merge("outcome" => "failed", "error" => error)), records.size)
     end
   end

@@ -70,7 +70,7 @@ func (s *sizes) UnmarshalText(text []byte) error {
 	for _, word := range strings.Split(string(text), ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || n < 1 || n > corpus.Size {
-			return fmt.Errorf("%.100q is no number from 1 to %d", word, corpus.Size)
+			return fmt.Errorf("%.100q is not a number from 1 to %d", word, corpus.Size)
 		}
 		*s = append(*s, n)
 	}

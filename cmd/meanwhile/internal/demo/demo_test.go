@@ -341,7 +341,7 @@ func TestCheck(t *testing.T) {
 	for want, change := range map[string]func(*Command){
 		"--latency: -1ns: give a time from 0s to 10s": func(c *Command) { c.Latency = -1 },
 		"--latency: 1m0s: give a time":                func(c *Command) { c.Latency = time.Minute },
-		`--listen: "x" is no address`:                 func(c *Command) { c.Listen = "x" },
+		`--listen: "x" is not an address`:             func(c *Command) { c.Listen = "x" },
 		`--listen: ":80" is open to others`:           func(c *Command) { c.Listen = ":80" },
 		`--listen: "0.0.0.0:80" is open`:              func(c *Command) { c.Listen = "0.0.0.0:80" },
 		`--listen: "[::]:80" is open`:                 func(c *Command) { c.Listen = "[::]:80" },
@@ -358,7 +358,7 @@ func TestCheck(t *testing.T) {
 func TestReadSizes(t *testing.T) {
 	for text, want := range map[string]string{
 		"1": "[1]", "10, 1000": "[10 1000]",
-		"10,0": `"0" is no number from 1 to 1000`, "1001,1": `"1001" is no number from 1 to 1000`, "": `"" is no number from 1 to 1000`,
+		"10,0": `"0" is not a number from 1 to 1000`, "1001,1": `"1001" is not a number from 1 to 1000`, "": `"" is not a number from 1 to 1000`,
 	} {
 		var s sizes
 		got := s.UnmarshalText([]byte(text))

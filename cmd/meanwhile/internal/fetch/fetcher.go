@@ -79,7 +79,7 @@ func (f *fetcher) attempt(ctx context.Context, t *transfer) error {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode < 100 { // net/http accepts any three digits
-		return &finalError{classStatus, fmt.Errorf("%q is no valid HTTP status", answer.Status)}
+		return &finalError{classStatus, fmt.Errorf("%q is not a valid HTTP status", answer.Status)}
 	}
 	t.status = answer.StatusCode
 	if answer.Request.URL.String() != t.url.String() {

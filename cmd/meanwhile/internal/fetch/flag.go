@@ -54,7 +54,7 @@ func (s *seconds) UnmarshalText(text []byte) error {
 	}
 	d, err := time.ParseDuration(string(text))
 	if err != nil || d < 0 {
-		return fmt.Errorf("%q is no time: give seconds, or a duration such as 1m30s", text)
+		return fmt.Errorf("%q is not a time: give seconds, or a duration such as 1m30s", text)
 	}
 	*s = seconds(d)
 	return nil
@@ -75,7 +75,7 @@ func (s *size) UnmarshalText(text []byte) error {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 1 || n > math.MaxInt64>>(shift+1) {
-		return fmt.Errorf("%q is no size: give a number of bytes, k, M or G", text)
+		return fmt.Errorf("%q is not a size: give a number of bytes, k, M or G", text)
 	}
 	*s = size(n << shift)
 	return nil
@@ -93,7 +93,7 @@ func (r *rate) UnmarshalText(text []byte) error {
 	per, ok := map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || !ok {
-		return fmt.Errorf("%q is no rate: give one such as 50/s, 100/m or 1000/h", text)
+		return fmt.Errorf("%q is not a rate: give one such as 50/s, 100/m or 1000/h", text)
 	}
 	*r = rate{n, per}
 	return nil

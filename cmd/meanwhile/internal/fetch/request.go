@@ -46,7 +46,7 @@ func newTemplate(c *Command) (*template, error) {
 	}
 	r.method = cmp.Or(c.Request, r.method)
 	if !token.MatchString(r.method) {
-		return nil, fmt.Errorf("--request %q is no method", r.method)
+		return nil, fmt.Errorf("--request %q is not a method", r.method)
 	}
 	given := make(map[string]bool)
 	for _, line := range c.Header {

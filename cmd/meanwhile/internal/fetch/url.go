@@ -35,7 +35,7 @@ func parseURL(text string) (*url.URL, error) {
 	}
 	if !withScheme.MatchString(text) {
 		if !hostLike.MatchString(text) {
-			return nil, errors.New("has no scheme, and is no host such as example.com")
+			return nil, errors.New("has no scheme, and is not a host such as example.com")
 		}
 		text = "http://" + text
 	}

@@ -171,7 +171,7 @@ type rate job.Rate
 
 // UnmarshalText parses a rate.
 func (r *rate) UnmarshalText(text []byte) error {
-	wrong := fmt.Errorf("%.40q is no rate: give a number and a time, such as 500/1m, with a third part for how many may start at once, or 0 for no bound", text)
+	wrong := fmt.Errorf("%.40q is not a rate: give a number and a time, such as 500/1m, with a third part for how many may start at once, or 0 for no bound", text)
 	parts := strings.Split(string(text), "/")
 	n, err := strconv.Atoi(parts[0])
 	switch {

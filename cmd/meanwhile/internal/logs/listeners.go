@@ -120,7 +120,7 @@ func networks(text string) (all []netip.Prefix, err error) {
 		if err != nil {
 			a, err := netip.ParseAddr(one)
 			if err != nil {
-				return nil, fmt.Errorf("allow: %.60q is no network such as 192.168.0.0/16, and no address", one)
+				return nil, fmt.Errorf("allow: %.60q is neither a network such as 192.168.0.0/16 nor an address", one)
 			}
 			n = netip.PrefixFrom(a, a.BitLen())
 		}

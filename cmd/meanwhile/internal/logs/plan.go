@@ -161,7 +161,7 @@ func (p *plan) readKeep() (err error) {
 func keepAge(text string) (time.Duration, error) {
 	keep, err := age(text)
 	if err != nil || keep < 0 {
-		return 0, fmt.Errorf("%.40q is no time such as 12h or 30d", text)
+		return 0, fmt.Errorf("%.40q is not a time such as 12h or 30d", text)
 	}
 	return keep, nil
 }
@@ -169,7 +169,7 @@ func keepAge(text string) (time.Duration, error) {
 func keepSize(text string) (int64, error) {
 	keep, err := bytes(text)
 	if err != nil {
-		return 0, fmt.Errorf("%.40q is no size such as 500MB or 10GiB", text)
+		return 0, fmt.Errorf("%.40q is not a size such as 500MB or 10GiB", text)
 	}
 	return keep, nil
 }

@@ -175,7 +175,7 @@ func (p *plan) readFollow() error {
 	}
 	for i, pattern := range p.Follow {
 		if _, err := filepath.Match(pattern, ""); err != nil || pattern == "" {
-			return fmt.Errorf("--follow: %.100q is no pattern such as '/var/log/*.log'", pattern)
+			return fmt.Errorf("--follow: %.100q is not a pattern such as '/var/log/*.log'", pattern)
 		}
 		whole, err := filepath.Abs(pattern) // the next process may start in another folder
 		if err != nil {

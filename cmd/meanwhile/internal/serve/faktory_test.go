@@ -32,7 +32,7 @@ func TestFaktorySettings(t *testing.T) {
 		{name: "all", command: Command{Faktory: open, NoAuth: true}, exposed: true},
 		{name: "others reach it", command: Command{Faktory: open}, want: "--faktory: others can reach 0.0.0.0:7419: give --faktory-password-file"},
 		{name: "all interfaces", command: Command{Faktory: ":7419"}, want: "others can reach :7419"},
-		{name: "no port", command: Command{Faktory: "localhost"}, want: `--faktory: "localhost" is no address`},
+		{name: "no port", command: Command{Faktory: "localhost"}, want: `--faktory: "localhost" is not an address`},
 		{name: "no address", command: Command{FaktoryFlush: true}, want: "for --faktory, which is not given"},
 		{name: "no file", command: Command{Faktory: local, FaktoryPasswordFile: filepath.Join(folder, "none")}, want: "--faktory-password-file: open"},
 		{name: "empty file", command: Command{Faktory: local, FaktoryPasswordFile: file("empty", " \n")}, want: "has no password"},

@@ -19,7 +19,7 @@ func (s *Span) UnmarshalText(text []byte) error {
 }
 
 func parseSpan(text string) (time.Duration, error) {
-	wrong := fmt.Errorf("%.40q is no duration such as 90s, 1h30m, 7d or 2w", text)
+	wrong := fmt.Errorf("%.40q is not a duration such as 90s, 1h30m, 7d or 2w", text)
 	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if count, ok := strings.CutSuffix(text, unit); ok {
 			n, err := strconv.ParseFloat(count, 64)
@@ -52,7 +52,7 @@ func parseMoment(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%.40q is no time such as 2026-01-31 15:04 or 2026-01-31T15:04:05Z", text)
+	return time.Time{}, fmt.Errorf("%.40q is not a time such as 2026-01-31 15:04 or 2026-01-31T15:04:05Z", text)
 }
 
 // A Past is a Moment, a Span that says how long ago it was, or a day and a time such as "yesterday 14:00", "today" or 14:00.

@@ -14,7 +14,7 @@ type Queue job.QueueConfig
 // UnmarshalText parses a queue.
 func (q *Queue) UnmarshalText(text []byte) error {
 	parts := strings.Split(string(text), ":")
-	wrong := fmt.Errorf("%.60q is no queue such as mails, mails:10 or mails:10:3", text)
+	wrong := fmt.Errorf("%.60q is not a queue such as mails, mails:10 or mails:10:3", text)
 	if parts[0] == "" || len(parts) > 3 {
 		return wrong
 	}

@@ -31,7 +31,7 @@ type Output struct {
 func Open(text, secret string) (Output, error) {
 	where, err := url.Parse(text)
 	if err != nil { // its text quotes the URL
-		return Output{}, errors.New("it is no URL")
+		return Output{}, errors.New("it is not a URL")
 	}
 	if where.Host == "" { // the secret may be in the path then
 		return Output{}, errors.New("it has no host: give " + Kinds)
