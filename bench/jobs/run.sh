@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Compares jobs, and prints the tables of docs/benchmarks-method.md that are about them; about half an hour on two cores, and some
-# 20 GB of disk for a while. It needs a PostgreSQL server, see doc.go.
+# Compares libraries for background jobs, and prints their tables for docs/benchmarks-method.md. It takes about half an hour on two
+# cores and, temporarily, some 20 GB of disk. It needs a PostgreSQL server, see doc.go.
 #
 #   bench/jobs/run.sh                  measure
 #   bench/jobs/run.sh -w               measure, and put the tables into docs/benchmarks-method.md
 #   ROUNDS=1 LARGE= bench/jobs/run.sh  a first impression
 #
-# What is LARGE is measured in the first round only.
+# The benchmarks in LARGE run in the first round only.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,7 +18,7 @@ export MEANWHILE_BENCH_JOBS=full MEANWHILE_CI=1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 go test -c -o "$scratch/jobs" ./jobs
-# Those of River's driver for SQLite are in a program of their own.
+# The benchmarks of River's driver for SQLite need a separate program.
 go test -c -modfile=riversqlite.mod -tags riversqlite -o "$scratch/riversqlite" ./jobs
 
 # measure BENCHMARK measures all libraries.

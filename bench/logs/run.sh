@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares ways in, and prints the tables of docs/benchmarks-method.md that are about them; some minutes on two cores, and 1 GB of
-# disk for a while.
+# Compares log servers by their inputs, and prints their tables for docs/benchmarks-method.md. It takes some minutes on two cores
+# and, temporarily, 1 GB of disk.
 #
 #   bench/logs/run.sh           measure
 #   bench/logs/run.sh -w        measure, and put the tables into docs/benchmarks-method.md

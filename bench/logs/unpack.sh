@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Unpacks syslog-ng's packages and the libraries it misses into a folder, for MEANWHILE_SYSLOG_NG; Debian does not let it be
-# installed beside rsyslog.
+# Unpacks syslog-ng and the libraries it needs into a folder, for MEANWHILE_SYSLOG_NG: Debian does not allow installing it together
+# with rsyslog.
 #
 #   bench/logs/unpack.sh FOLDER
 set -euo pipefail

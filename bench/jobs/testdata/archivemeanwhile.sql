@@ -1,4 +1,4 @@
--- Adds as many finished jobs as the setting bench.jobs says: one each millisecond until now.
+-- Adds bench.jobs finished jobs (a setting of the connection), one per millisecond up to now.
 insert into meanwhile.finished (
     id, run_at, created, started, priority, attempt, spared, died, max_attempts, queue, kind, worker, args, finished, state
 )

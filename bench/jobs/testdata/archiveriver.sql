@@ -1,5 +1,5 @@
--- Adds as many finished jobs as the setting bench.jobs says: one each millisecond until now. The two indexes would take
--- most of the time, and are not used by what is measured.
+-- Adds bench.jobs finished jobs (a setting of the connection), one per millisecond up to now. It drops two indexes, which the
+-- benchmarks do not use and which would take most of the time.
 drop index river_job_args_index, river_job_metadata_index;
 
 insert into river_job (

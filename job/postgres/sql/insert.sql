@@ -1,4 +1,4 @@
--- Inserts jobs that have no unique key or hold theirs; due at $3, or after the delay $4, or at once. The parameters from $13 on are changes of the
+-- Inserts jobs that have no unique key or hold theirs; due at $3, or after the delay $4, or immediately. The parameters from $13 on are changes of the
 -- counts.
 with job as (
     insert into meanwhile.queued (id, queue, run_at, priority, max_attempts, kind, args, unique_key, unique_for, options, limit_key)

@@ -1,2 +1,2 @@
--- Gives notice of due jobs in the queues $2, on the channel $1, when the transaction commits. It returns no row.
+-- Notifies the channel $1 of due jobs in the queues $2 when the transaction commits. It returns no row.
 select null::uuid from unnest($2::text[]) q where pg_notify($1, q) is null

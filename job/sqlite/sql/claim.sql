@@ -5,14 +5,14 @@ select priority from meanwhile_job where state = 0 and queue = ?1 and limit_key 
 select id, kind from meanwhile_class where queue = ?1
 
 -- name: due
--- The columns of a due job. Each costs time for each job, so those are null that say nothing of most.
+-- The columns of a due job. Each column costs time for each job, so values that most jobs have are returned as null.
 seq, id, class, run_at, cast(args as blob), nullif(created, run_at), nullif(max_attempts, 20),
     case when attempt > 0 or spared > 0 or died > 0 or unique_for is not null then format('%d %d %d %d', attempt, spared, died, ifnull(unique_for, -1)) end,
     unique_key, detail, options, limit_key
 
 -- name: claim_due
--- A limit is cast wherever a statement runs often: SQLite plans by the value of one that is a plain parameter, and prepares the statement anew when it
--- is set, which costs 30 microseconds.
+-- Statements that run often cast their limit: SQLite plans by the value of a limit that is a plain parameter, and prepares the statement again when
+-- the parameter is set, which costs 30 microseconds.
 select $due from meanwhile_job
 where state = 0 and queue = ?1 and limit_key is null and priority = ?2 and run_at <= ?3
     and (?4 is null or class in (select value from json_each(?4)))

@@ -21,5 +21,6 @@ select state, class from meanwhile_job where id = ?1
 update meanwhile_key set job = ?2, until = null where key = ?1
 
 -- name: key_replace
--- With ?4 it is due at most so long after its creation, or at ?5, which is now; but no earlier than its next attempt, if it has had one.
+-- If ?4 is positive, the job is due at most ?4 after its creation, or at ?5 (now) if that is later; but no earlier than its next attempt, if it has
+-- had one.
 update meanwhile_job set run_at = iif(?4 > 0, max(min(?2, max(created + ?4, ?5)), iif(attempt > 0, run_at, 0)), ?2), args = ?3 where id = ?1 and state = 0

@@ -4,17 +4,17 @@ select priority, run_at, id, seq from meanwhile_waiting
 where queue = ?1 and key = ?2 and priority < ?3 order by priority desc, run_at, id limit cast(?4 as integer)
 
 -- name: lane_heads_more
--- The due ones of a priority behind one of them.
+-- The due jobs of a lane at the priority ?3 that come after the job (?4, ?5).
 select priority, run_at, id, seq from meanwhile_waiting
 where queue = ?1 and key = ?2 and priority = ?3 and (run_at, id) > (?4, ?5) and run_at <= ?6 order by run_at, id limit cast(?7 as integer)
 
 -- name: lane_load
--- The waiting jobs of the lanes after the key ?2.
+-- The waiting jobs of the lanes whose keys come after ?2.
 select key, priority, run_at, id, seq from meanwhile_waiting
 where queue = ?1 and key > ?2 order by key, priority desc, run_at, id limit cast(?3 as integer)
 
 -- name: lane_clean
--- Removes the jobs of a lane that no longer wait, up to one of them.
+-- Removes the rows of a lane whose jobs no longer wait, up to the row (?4, ?5).
 delete from meanwhile_waiting where queue = ?1 and key = ?2 and priority = ?3 and (run_at, id) <= (?4, ?5) and not exists (
     select 1 from meanwhile_job j
     where j.seq = meanwhile_waiting.seq and j.state = 0 and j.queue = meanwhile_waiting.queue and j.limit_key = meanwhile_waiting.key
@@ -22,7 +22,7 @@ delete from meanwhile_waiting where queue = ?1 and key = ?2 and priority = ?3 an
 )
 
 -- name: lane_clean_all
--- Removes the jobs of lanes that no longer wait.
+-- Removes the rows of lanes whose jobs no longer wait.
 delete from meanwhile_waiting where queue = ?1 and key in ({?}) and not exists (
     select 1 from meanwhile_job j
     where j.seq = meanwhile_waiting.seq and j.state = 0 and j.queue = meanwhile_waiting.queue and j.limit_key = meanwhile_waiting.key
@@ -42,22 +42,23 @@ select n, queue, key, priority, run_at from meanwhile_change where n > ?1 order 
 delete from meanwhile_change where n <= (select max(n) from meanwhile_change) - ?1
 
 -- name: lane_mark
--- Has every process look at a lane again; at all of the queue where the key is null.
+-- Makes every process read a lane again; all lanes of the queue if the key is null.
 insert into meanwhile_change (queue, key) values (?1, ?2)
 
 -- name: lane_ended
--- Jobs of lanes have ended: more may start of those that are at capacity.
+-- Records that jobs of lanes have ended: lanes that are at capacity may start more.
 insert into meanwhile_change (queue, key, priority) values {(?1, ?, 0)}
 
 -- name: lane_turns
--- What a claim has made of turns: the key is a list of keys, in JSON, and the priority is below zero.
+-- Records the turns that a claim has changed: the key is a list of keys, in JSON, and the priority is negative.
 insert into meanwhile_change (queue, key, priority) values (?1, ?2, ?3) returning n
 
 -- name: lane_at_capacity
 update meanwhile_queue set at_capacity = 1 where id = ?1
 
 -- name: lane_is_at_capacity
--- No lane of a queue without limits is. at_capacity stays as it is: other processes, of earlier builds too, remember that they have set it.
+-- In a queue without limits no lane is at capacity. The column at_capacity is not reset: other processes, also of earlier builds, remember that they
+-- have set it.
 select at_capacity <> 0 and (limits is not null or overrides > 0) from meanwhile_queue where id = ?1
 
 -- name: lane_find
@@ -85,12 +86,13 @@ select p.priority, (
 ) p where p.priority is not null
 
 -- name: lane_first
--- The first of the queued jobs of a lane whose jobs run in order.
+-- The first queued job of a lane whose jobs run in order.
 select priority, run_at, id from meanwhile_job
 where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?2 order by created, id limit 1
 
 -- name: lane_order
--- For lane_first: made by the first claim from a queue whose jobs run in order, since all queued jobs with limit keys are in it.
+-- The index for lane_first. It is created only by the first claim from a queue whose jobs run in order, since it contains all queued jobs with limit
+-- keys.
 create index if not exists meanwhile_job_in_order on meanwhile_job (queue, limit_key, created, id) where state = 0 and limit_key is not null
 
 -- name: lane_holder
@@ -106,12 +108,12 @@ order by created, id limit 1
 select count(*) from meanwhile_job where state = 1 and queue = ?1 and limit_key is not null and limit_key = ?2
 
 -- name: lane_running_some
--- lane_running of several lanes.
+-- lane_running for several lanes.
 with n as (select ?1), w (key) as (values {(?)})
 select key, (select count(*) from meanwhile_job where state = 1 and queue = ?1 and limit_key is not null and limit_key = key) from w
 
 -- name: lane_has
--- Those of several lanes that have a due job of a priority. n is there to number the parameters, as below.
+-- Returns those of several lanes that have a due job of the priority ?2. n only numbers the parameters, as above.
 with n as (select ?1, ?2, ?3), w (key) as (values {(?)})
 select key from w where exists (select 1 from meanwhile_waiting x where x.queue = ?1 and x.key = w.key and x.priority = ?2 and x.run_at <= ?3)
 
@@ -119,7 +121,7 @@ select key from w where exists (select 1 from meanwhile_waiting x where x.queue 
 select 1 from meanwhile_job where state = 0 and queue = ?1 and limit_key is null and priority = ?2 and run_at <= ?3 limit 1
 
 -- name: lane_take
--- Jobs that wait by what is known of their lanes, if they still do.
+-- Returns those of the listed jobs, which waited when their lanes were read, that are still queued.
 select $due, queue, priority from meanwhile_job where +state = 0 and seq in ({?})
 
 -- name: lane_take_range
@@ -144,7 +146,7 @@ where seq = (
 limit ?5
 
 -- name: lane_cost
--- What the jobs cost that are taken of a lane.
+-- The costs of the jobs that lane_take_kinds returns.
 select coalesce(json_extract(options, '$.cost'), 0) from (
     select seq as waiting_seq, run_at as waiting_at, id as waiting_id from meanwhile_waiting where queue = ?1 and key = ?6 and priority = ?2 and run_at <= ?3
 ) cross join meanwhile_job on seq = waiting_seq
@@ -153,7 +155,7 @@ order by waiting_at, waiting_id
 limit ?5
 
 -- name: lane_cost_plain
--- What the jobs cost that claim_due takes.
+-- The costs of the jobs that claim_due returns.
 select coalesce(json_extract(options, '$.cost'), 0) from meanwhile_job
 where state = 0 and queue = ?1 and limit_key is null and priority = ?2 and run_at <= ?3
     and (?4 is null or class in (select value from json_each(?4)))
@@ -161,7 +163,7 @@ order by run_at, id
 limit ?5
 
 -- name: lane_cost_first
--- What the job costs that lane_take_first takes.
+-- The cost of the job that lane_take_first returns.
 select coalesce(json_extract(options, '$.cost'), 0) from meanwhile_job
 where seq = (
     select seq from meanwhile_job
@@ -184,7 +186,7 @@ insert into meanwhile_lane (queue, key, paid, idle) values (?1, ?2, ?3, ?4) on c
 update meanwhile_queue set paid = ?2 where id = ?1
 
 -- name: lane_of
--- The queue and the key that a running job counts for, if the session holds it.
+-- The queue and the limit key of a running job, if the session holds it.
 select q.name, j.limit_key, q.id from meanwhile_job j join meanwhile_queue q on q.id = j.queue
 where j.state = 1 and j.attempt = ?2 and j.session = ?3 and j.id = ?1
 
@@ -208,7 +210,7 @@ update meanwhile_queue set limits = ?2, free = case when ?3 then 0 else free end
 delete from meanwhile_holder where queue = (select id from meanwhile_queue where name = ?1)
 
 -- name: limits_rates
--- With ?2 and ?3 the rates of those lanes begin anew that have none of their own.
+-- Resets lanes without limits of their own: with ?2 their rate of starts, with ?3 their rate of units.
 update meanwhile_lane as l set free = case when ?2 and o.key is null then 0 else l.free end, paid = case when ?3 and o.key is null then 0 else l.paid end
 from meanwhile_lane m left join meanwhile_override o on o.queue = m.queue and o.key = m.key
 where m.queue = ?1 and l.queue = m.queue and l.key = m.key

@@ -15,7 +15,7 @@ order by id desc
 limit ?10
 
 -- name: list_classes
--- Each with its queue, and how many queues there are.
+-- The matching classes, each with its queue and the number of all queues.
 select c.id, c.queue, (select count(*) from meanwhile_queue) from meanwhile_class c join meanwhile_queue q on q.id = c.queue
 where (?1 is null or c.kind in (select value from json_each(?1)))
     and (?2 is null or q.name in (select value from json_each(?2)))
@@ -36,7 +36,7 @@ select id from meanwhile_job where unique_key = ?14 and $filter
 select id from meanwhile_job indexed by meanwhile_job_meta_id where json_extract(options, '$.meta.jid') = ?14 and $filter
 
 -- name: list_queued
--- The classes are ?14 to ?15: nearly all that is queued is passed over, and to compare a number takes less than to look it up.
+-- The classes are all in the range ?14 to ?15: nearly all queued jobs are skipped, and comparing a number costs less than looking it up.
 select id from meanwhile_job
 where seq in (
     select seq from meanwhile_job indexed by meanwhile_job_queued
@@ -49,8 +49,8 @@ where seq in (
 ) and $filter
 
 -- name: list_newest_queued
--- The newest ?16 queued jobs as far as two indexes alone tell whether they match, and whether each does. The classes are ?14 to ?15. Those that wait for another attempt are not
--- looked for.
+-- The newest ?16 queued jobs that may match according to two indexes, and whether each of them does. The classes are ?14 to ?15. Jobs that wait for
+-- another attempt are not searched for.
 select j.id, state = 0 and (?1 & 1 or attempt <= spared) from (
     select seq, id from meanwhile_job indexed by meanwhile_job_queued
     where state = 0 and limit_key is null and queue in (select queue from meanwhile_class where ?3 is null or id in (select value from json_each(?3)))
@@ -68,7 +68,7 @@ class between ?14 and ?15 and (?3 is null or class in (select value from json_ea
         and id < ?5 and id >= ?6 and (?1 & 1 or run_at > ?2)
 
 -- name: list_newest_of_most
--- list_newest_queued where most queues have one of the classes: all at once take two thirds of the time of one after the other.
+-- list_newest_queued for classes that are in most queues: reading all queues together takes two thirds of the time of reading one after the other.
 select j.id, state = 0 and (?1 & 1 or attempt <= spared) from (
     select seq, id from meanwhile_job indexed by meanwhile_job_queued
     where state = 0 and limit_key is null

@@ -1,5 +1,5 @@
 -- name: order_room
--- How many orders wait for a worker, if there is one.
+-- How many commands wait for the worker ?1; no row if there is no such worker.
 select (select count(*) from meanwhile_order o where o.worker = w.name and made > ?2) from meanwhile_worker w where w.name = ?1
 
 -- name: order_put

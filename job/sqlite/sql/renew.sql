@@ -21,7 +21,8 @@ delete from meanwhile_session where id = ?1
 delete from meanwhile_session where lease_until < ?1
 
 -- name: renew_told
--- What the worker ?1 is told: jobs of its session ?5 to cancel, those that are watched now, at ?2, and orders made after ?3.
+-- What the worker ?1 has to know: the jobs of its session ?5 to cancel (0), up to ?4 of them that are watched at ?2, which is now (1), and its
+-- commands newer than ?3 (2).
 select 0, id, null, null from meanwhile_job where state = 1 and cancel = 1 and session = ?5
 union all
 select 1, id, null, null from (

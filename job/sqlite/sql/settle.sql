@@ -1,5 +1,6 @@
 -- name: settle_finish
--- It names run_at so that the triggers run, see migration 15; so do all that change states, but for claim_take and settle_finish_held.
+-- It sets run_at to its own value so that triggers run, see migration 15. Statements that change the state set run_at, except claim_take,
+-- settle_finish_held and their variants for a range.
 update meanwhile_job set state = ?1, finished = ?2, detail = null, run_at = run_at
 where state = 1 and attempt = ?3 and session = ?4 and id in ({?})
 returning id, class, unique_key, unique_for, created

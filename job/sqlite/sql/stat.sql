@@ -3,7 +3,8 @@ insert into meanwhile_stat (minute, worker, run, queue, kind, total, stat) value
 on conflict do update set total = excluded.total, stat = excluded.stat where excluded.total >= total
 
 -- name: stats
--- Since ?1, of the queue ?2 and the kind ?3; null is no bound. Those of a minute are one text: thousands of rows cost more than what is in them.
+-- The statistics since ?1, of the queue ?2 and the kind ?3; null is no bound. The rows of a minute are joined to one text: thousands of rows cost more
+-- than their content.
 select group_concat(stat, char(10)), minute, 1 from meanwhile_stat
 where minute >= ?1 and (?2 is null or queue = ?2) and (?3 is null or kind = ?3)
 group by minute
@@ -17,7 +18,7 @@ order by 2, 3
 select min(minute) from meanwhile_stat
 
 -- name: stat_old
--- The rows of the span that begins at ?1, and those of minutes before ?2.
+-- The rows of the span that starts at ?1, and those of minutes before ?2.
 select stat from meanwhile_past where began = ?1
 union all
 select stat from meanwhile_stat where minute < ?2

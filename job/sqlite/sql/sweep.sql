@@ -8,7 +8,7 @@ where id >= ?1 and (
 order by id limit 1
 
 -- name: sweep_keys
--- The keys after ?2 of waiting jobs, each once.
+-- The distinct keys of waiting jobs that come after ?2.
 with recursive k(key) as (
     select (select key from meanwhile_waiting where queue = ?1 and key > ?2 order by key limit 1)
     union all
@@ -17,12 +17,12 @@ with recursive k(key) as (
 select key from k where key is not null limit ?3
 
 -- name: sweep_jobs
--- The queued job with a limit key that comes ?4 behind the first one that is due after another.
+-- Of the queued jobs with limit keys that are due after the job (?2, ?3), the one at offset ?4.
 select run_at, id from meanwhile_job
 where state = 0 and limit_key is not null and queue = ?1 and (run_at, id) > (?2, ?3) order by run_at, id limit 1 offset ?4
 
 -- name: sweep_missing
--- Those of the queued jobs with limit keys that are due after one and not after another, and are not among those that wait.
+-- The queued jobs with limit keys that are due after the job (?2, ?3), up to (?4, ?5), and have no row in meanwhile_waiting.
 select seq, limit_key from meanwhile_job j
 where state = 0 and limit_key is not null and queue = ?1 and (run_at, id) > (?2, ?3) and (run_at, id) <= (?4, ?5) and not exists (
     select 1 from meanwhile_waiting w
@@ -34,7 +34,7 @@ insert into meanwhile_waiting (queue, key, priority, run_at, id, seq)
 select queue, limit_key, priority, run_at, id, seq from meanwhile_job where seq = ?1
 
 -- name: sweep_running
--- The classes of a queue of which another number of jobs run than is kept.
+-- The classes of a queue whose stored number of running jobs is wrong, with the stored and the actual number.
 select c.id, coalesce(n.n, 0), coalesce(r.n, 0)
 from meanwhile_class c left join meanwhile_count n on n.class = c.id and n.state = 1
     left join (

@@ -2,7 +2,7 @@
 select state, attempt from meanwhile_job where id = ?1
 
 -- name: watch
--- A tree that was told during a watch that is over belongs to that.
+-- If the previous watch is over, the tree that was reported for it is dropped.
 insert into meanwhile_watch (job, until) values (?1, ?2)
 on conflict (job) do update set
     until = max(until, excluded.until),
