@@ -54,7 +54,7 @@ func subcommands(args []string) []subcommand {
 		{"serve", "Serve the dashboard, HTTP API and metrics; run a worker.", new(serve.Command)},
 		{"top", "Show the tasks of a running Go program, live.", new(top.Command)},
 		{"tree", "Print the tasks of a running Go program once.", new(tree.Command)},
-		{"version", "Print the version, and what it was built from.", new(version.Command)},
+		{"version", "Print the version, revision and Go version.", new(version.Command)},
 	}
 	for i, c := range all {
 		if len(args) > 0 && c.name == args[0] {
@@ -111,7 +111,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		err = suggest(err, args, context.Flags())
 		if selected := context.Selected(); selected != nil && oneDash.MatchString(err.Error()) && slices.ContainsFunc(selected.Positional, isFilter) {
-			err = fmt.Errorf("%w; a filter that begins with - stands behind --, or begins with not instead", err)
+			err = fmt.Errorf("%w; put a filter that starts with - after --, or start it with not instead", err)
 		}
 		return fail(stderr, context, args, &probe.UsageError{Err: plainly(err)})
 	}

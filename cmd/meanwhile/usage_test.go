@@ -45,7 +45,7 @@ func TestUnknownFlag(t *testing.T) {
 		{"fetch --n 3", `unknown flag --n, did you mean "-n"?`},
 		{"fetch --x 3", `unknown flag --x, did you mean "--max"?`},
 		{"jobs list --s x", `unknown flag --s, did you mean one of "--store", "--state"?`},
-		{"logs find -5", `unknown flag -5; a filter that begins with - stands behind --, or begins with not instead`},
+		{"logs find -5", `unknown flag -5; put a filter that starts with - after --, or start it with not instead`},
 	} {
 		var out, errs strings.Builder
 		code := run(strings.Fields(test.args), strings.NewReader(""), &out, &errs)

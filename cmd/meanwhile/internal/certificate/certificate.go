@@ -86,8 +86,8 @@ func (c *Certificate) Reread() {
 
 func (c *Certificate) again() {
 	if err := c.read(); err != nil {
-		c.logger.Warn("the certificate cannot be read again; the one before stays", "error", err)
+		c.logger.Warn("the certificate cannot be reloaded; the previous one stays in use", "error", err)
 		return
 	}
-	c.logger.Info("the certificate was read again")
+	c.logger.Info("the certificate was reloaded")
 }

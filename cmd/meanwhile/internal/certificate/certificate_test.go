@@ -72,7 +72,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		}
 		time.Sleep(certificateCheckInterval)
 		is("with a key that is none", "second one")
-		if !strings.Contains(log.String(), "cannot be read again") || strings.Contains(log.String(), "no key") {
+		if !strings.Contains(log.String(), "cannot be reloaded") || strings.Contains(log.String(), "no key") {
 			t.Errorf("the log is %s", &log)
 		}
 		writeCertificate(t, folder, "third of all")

@@ -34,13 +34,13 @@ func (*Command) Help() string {
 	return `Indexes doc comments of the Go standard library in a built-in search engine, in three ways: one by one in a loop, with durable
 jobs on 3 workers, and with durable jobs as 1,000 concurrent tasks. Prints a comparison and a search result.
 
-Each way runs in a process of its own, whose memory and processor time are shown. To keep the demo short, only the 1,000 tasks index all documents. The loop and the 3 workers index a part of them, up to 40
+Each way runs in a process of its own, whose memory and CPU time are shown. To keep the demo short, only the 1,000 tasks index all documents. The loop and the 3 workers index a part of them, up to 40
 and 120, and the times for all are extrapolated from it: these are marked with ~.
 
 Nothing has to be installed: jobs and documents are in SQLite files in a temporary folder, which is removed at the end. After
 the comparison the demo runs background jobs for the dashboard to show, until it is interrupted.
 
-Ctrl-C stops it; a second one exits at once.
+Ctrl-C stops it; a second one exits immediately.
 
 Exit codes: 0 done, or interrupted after the comparison; 1 failed; 2 usage error; 130 interrupted before.`
 }
@@ -87,7 +87,7 @@ func (c *Command) check() error {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	if !loopback.IsHost(host) {
-		return fmt.Errorf("--listen: %.100q is open to others, who could do anything: give a loopback address such as 127.0.0.1:8080", c.Listen)
+		return fmt.Errorf("--listen: %.100q can be reached by others, who could do anything: give a loopback address such as 127.0.0.1:8080", c.Listen)
 	}
 	return nil
 }

@@ -342,7 +342,7 @@ func TestCheck(t *testing.T) {
 		"--latency: -1ns: give a time from 0s to 10s": func(c *Command) { c.Latency = -1 },
 		"--latency: 1m0s: give a time":                func(c *Command) { c.Latency = time.Minute },
 		`--listen: "x" is not an address`:             func(c *Command) { c.Listen = "x" },
-		`--listen: ":80" is open to others`:           func(c *Command) { c.Listen = ":80" },
+		`--listen: ":80" can be reached by others`:    func(c *Command) { c.Listen = ":80" },
 		`--listen: "0.0.0.0:80" is open`:              func(c *Command) { c.Listen = "0.0.0.0:80" },
 		`--listen: "[::]:80" is open`:                 func(c *Command) { c.Listen = "[::]:80" },
 		`--listen: "example.com:80" is open`:          func(c *Command) { c.Listen = "example.com:80" },

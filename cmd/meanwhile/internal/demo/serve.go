@@ -57,7 +57,7 @@ func (d *demo) serve(ctx context.Context, listener net.Listener) {
 func onlyLocal(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !(*loopback.Hosts)(nil).Has(r.Host) {
-			http.Error(w, "the demo answers under the name localhost or a loopback address only", http.StatusForbidden)
+			http.Error(w, "the demo only serves the host name localhost and loopback addresses", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

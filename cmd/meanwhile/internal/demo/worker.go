@@ -83,7 +83,7 @@ func (d *demo) workApart(ctx context.Context, w variant, done func(n int)) (outc
 		return outcome{}, fmt.Errorf("worker process: %w: %s", err, bytes.TrimSpace(notes.Bytes()))
 	}
 	if result == nil {
-		return outcome{}, errors.New("worker process: it ended without an outcome")
+		return outcome{}, errors.New("worker process: it exited without a result")
 	}
 	return *result, nil
 }
@@ -127,7 +127,7 @@ func runWorker(ctx context.Context, in io.Reader, out io.Writer) error {
 	var load workload
 	input := json.NewDecoder(in)
 	if err := input.Decode(&load); err != nil {
-		return fmt.Errorf("read what to do: %w", err)
+		return fmt.Errorf("read the task: %w", err)
 	}
 	c := newClient(load.Engine, load.Latency)
 	defer c.close()

@@ -66,13 +66,13 @@ func (c *Command) checkCompare() error {
 	case len(c.Compare) < 2 || len(c.Compare) > mostLimits:
 		return fmt.Errorf("--compare: give from 2 to %d limits, such as 1,8,64,auto", mostLimits)
 	case c.Out != "":
-		return errors.New("--compare and --out: choose one, what is fetched several times is not kept")
+		return errors.New("--compare and --out: choose one, --compare fetches each URL several times and saves no bodies")
 	case c.Rounds < 1 || c.Rounds > mostRounds:
 		return fmt.Errorf("--rounds %d: give from 1 to %d", c.Rounds, mostRounds)
 	}
 	for i, l := range c.Compare {
 		if slices.Contains(c.Compare[:i], l) {
-			return fmt.Errorf("--compare: %v is there twice", l)
+			return fmt.Errorf("--compare: %v is given twice", l)
 		}
 	}
 	return nil

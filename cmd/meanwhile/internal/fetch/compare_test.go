@@ -171,7 +171,7 @@ func TestCompareInterruptedAtTheEnd(t *testing.T) {
 func TestCompareRefuses(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"--compare=8 http://a/", "--compare: give from 2 to 20 limits, such as 1,8,64,auto"},
-		{"--compare=8,8 http://a/", "--compare: 8 is there twice"},
+		{"--compare=8,8 http://a/", "--compare: 8 is given twice"},
 		{"--compare=8,9 --out=x http://a/", "--compare and --out: choose one"},
 		{"--compare=8,9 --rounds=0 http://a/", "--rounds 0: give from 1 to 100"},
 		{"--compare=8,9", "--compare: there is no URL to fetch"},

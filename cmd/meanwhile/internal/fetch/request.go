@@ -68,7 +68,7 @@ func (r *template) setHeader(line string, given map[string]bool) error {
 	}
 	name, value = http.CanonicalHeaderKey(strings.TrimSpace(name)), strings.TrimSpace(value)
 	if !token.MatchString(name) || strings.ContainsFunc(value, unicode.IsControl) {
-		return fmt.Errorf("--header %q: not a header that can be sent", name)
+		return fmt.Errorf("--header %q: this header cannot be sent", name)
 	}
 	remove := value == "" && !strings.HasSuffix(line, ";")
 	switch {

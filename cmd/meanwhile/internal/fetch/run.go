@@ -112,7 +112,7 @@ func (r *run) do(heed func(ctx context.Context, stop context.CancelCauseFunc)) e
 			cancel(cause)
 			// In its own task: a blocked terminal must not prevent the next signal from being handled.
 			meanwhile.Go(ctx, func(context.Context) error {
-				r.note("Stopping; once more exits at once.")
+				r.note("Stopping; once more exits immediately.")
 				return nil
 			}, meanwhile.Name("say"))
 		})

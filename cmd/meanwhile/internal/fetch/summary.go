@@ -77,7 +77,7 @@ func ascii(text string) string {
 // listRest writes what was not done: the transfers, up to a limit, and the position from which on nothing was started.
 func listRest(w io.Writer, f figures, rest []*transfer, in *input) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nInterrupted: %s done, %s failed, %s begun or waiting and not done", probe.Number(f.done), probe.Number(f.failed), probe.Number(len(rest)))
+	fmt.Fprintf(&b, "\nInterrupted: %s done, %s failed, %s started or waiting and not done", probe.Number(f.done), probe.Number(f.failed), probe.Number(len(rest)))
 	for i, t := range rest {
 		if i == maxListed {
 			fmt.Fprintf(&b, "\n  and %s more", probe.Number(len(rest)-i))

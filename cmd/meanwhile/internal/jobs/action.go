@@ -144,10 +144,10 @@ func (a *Action) report(c *Command, streams probe.Streams, done string, result j
 	} else {
 		text := probe.Count(result.Changed, "job") + " " + done
 		if result.Skipped > 0 {
-			text += fmt.Sprintf(", %s left alone for their state", probe.Number(result.Skipped))
+			text += fmt.Sprintf(", %s skipped because of their state", probe.Number(result.Skipped))
 		}
 		if result.Conflicts > 0 {
-			text += fmt.Sprintf(", %s left alone for their unique keys, which others hold", probe.Number(result.Conflicts))
+			text += fmt.Sprintf(", %s skipped because other jobs have their unique keys", probe.Number(result.Conflicts))
 		}
 		fmt.Fprintln(streams.Out, text)
 	}

@@ -21,24 +21,24 @@ type Enqueue struct {
 	Args string `arg:"" optional:"" help:"Its args, as JSON (default null)."`
 	From string `placeholder:"FILE" help:"Enqueue a job for each line of this file; the line is its args. - is standard input. Empty lines are skipped."`
 
-	Queue        string            `placeholder:"NAME" group:"How" help:"Enqueue to this queue (default that of the kind)."`
-	Priority     *int              `placeholder:"N" group:"How" help:"From 1 to 9; 9 is run first (default 5)."`
-	MaxAttempts  *int              `placeholder:"N" group:"How" help:"Run it so often at most (default 20)."`
-	In           when.Span         `placeholder:"TIME" group:"How" help:"Due after this long, as in 90s, 2h or 7d."`
-	At           when.Moment       `placeholder:"TIME" group:"How" help:"Due at this time, such as \"2026-01-31 15:04\"."`
-	Unique       string            `placeholder:"KEY" group:"How" help:"Only if no unfinished job of the kind has this key."`
-	UniqueArgs   bool              `group:"How" help:"Only if no unfinished job of the kind has the same args; then enqueueing a file twice adds no duplicates."`
-	UniqueFields []string          `placeholder:"NAME" group:"How" help:"The same, with only these fields of the args compared."`
-	UniqueFor    when.Span         `placeholder:"TIME" group:"How" help:"Keep the key unique for this long, even if the job finishes earlier."`
-	UniqueWhile  []job.State       `placeholder:"STATE" group:"How" help:"Only a job with the key in one of these states counts (default queued,running); with queued, one more job is enqueued while another runs."`
-	Replace      bool              `group:"How" help:"If a queued job has the key, give it the args and the time of this one."`
-	Debounce     string            `placeholder:"KEY" group:"How" help:"If a queued job has this key, give it the args of this one, due --in from now, but no later than --within after its creation. Give both."`
-	Within       when.Span         `placeholder:"TIME" group:"How" help:"See --debounce."`
-	Timeout      time.Duration     `placeholder:"TIME" group:"How" help:"Bound each attempt to this long, as in 90s or 2h (default that of the kind)."`
-	LimitKey     string            `placeholder:"KEY" group:"How" help:"What it counts for where its queue has limits for each key, such as a customer."`
-	Cost         int               `placeholder:"N" group:"How" help:"Units that it is expected to use, where its queue has a limit of them."`
-	Webhook      string            `placeholder:"URL" group:"How" help:"POST the outcome to this URL when a worker has finished the job. It is kept in the meta of the job."`
-	Meta         map[string]string `mapsep:"none" placeholder:"KEY=VALUE" group:"How" help:"A note beside the args, such as tenant=7, to find the job by. Repeatable, up to 32."`
+	Queue        string            `placeholder:"NAME" group:"Job options" help:"Enqueue to this queue (default that of the kind)."`
+	Priority     *int              `placeholder:"N" group:"Job options" help:"From 1 to 9; 9 is run first (default 5)."`
+	MaxAttempts  *int              `placeholder:"N" group:"Job options" help:"Maximum number of attempts (default 20)."`
+	In           when.Span         `placeholder:"TIME" group:"Job options" help:"Due after this long, as in 90s, 2h or 7d."`
+	At           when.Moment       `placeholder:"TIME" group:"Job options" help:"Due at this time, such as \"2026-01-31 15:04\"."`
+	Unique       string            `placeholder:"KEY" group:"Job options" help:"Only if no unfinished job of the kind has this key."`
+	UniqueArgs   bool              `group:"Job options" help:"Only if no unfinished job of the kind has the same args; then enqueueing a file twice adds no duplicates."`
+	UniqueFields []string          `placeholder:"NAME" group:"Job options" help:"Like --unique-args, but compare only these fields of the args."`
+	UniqueFor    when.Span         `placeholder:"TIME" group:"Job options" help:"Keep the key unique for this long, even if the job finishes earlier."`
+	UniqueWhile  []job.State       `placeholder:"STATE" group:"Job options" help:"Only a job with the key in one of these states counts (default queued,running); with queued, one more job is enqueued while another runs."`
+	Replace      bool              `group:"Job options" help:"If a queued job has the key, give it the args and the time of this one."`
+	Debounce     string            `placeholder:"KEY" group:"Job options" help:"If a queued job has this key, give it the args of this one, due --in from now, but no later than --within after its creation. Give both."`
+	Within       when.Span         `placeholder:"TIME" group:"Job options" help:"See --debounce."`
+	Timeout      time.Duration     `placeholder:"TIME" group:"Job options" help:"Timeout of each attempt, as in 90s or 2h (default that of the kind)."`
+	LimitKey     string            `placeholder:"KEY" group:"Job options" help:"Limit key of the job, such as a customer, if its queue has limits for each key."`
+	Cost         int               `placeholder:"N" group:"Job options" help:"Units that the job is expected to use, if its queue has a limit on units."`
+	Webhook      string            `placeholder:"URL" group:"Job options" help:"POST the outcome to this URL when a worker has finished the job. It is kept in the meta of the job."`
+	Meta         map[string]string `mapsep:"none" placeholder:"KEY=VALUE" group:"Job options" help:"Metadata of the job, such as tenant=7, to find it by. Repeatable, up to 32."`
 }
 
 // Help is the text above the flags.

@@ -38,7 +38,7 @@ func (f *Filter) filter() (job.Filter, error) {
 	}
 	for _, name := range f.State {
 		if !slices.Contains(states, job.State(name)) {
-			return job.Filter{}, usage("--state: %.40q is none of %s", name, list(states))
+			return job.Filter{}, usage("--state: %.40q is not one of %s", name, list(states))
 		}
 		wanted.States = append(wanted.States, job.State(name))
 	}

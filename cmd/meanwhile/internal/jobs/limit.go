@@ -16,24 +16,24 @@ import (
 type Limit struct {
 	Queue string `arg:"" help:"Name of the queue."`
 
-	Running          *int    `placeholder:"N" help:"At most so many jobs of the queue run at once; with --key, of the key."`
-	Starts           *rate   `placeholder:"N/TIME" help:"So fast do jobs of the queue start, or of the key, such as 500/1m, evenly; 500/1m/50 lets 50 start at once after a pause."`
-	KeyRunning       *int    `placeholder:"N" help:"At most so many jobs of each limit key run at once."`
-	KeyStarts        *rate   `placeholder:"N/TIME" help:"So fast do jobs of each limit key start."`
-	Units            *rate   `placeholder:"N/TIME" help:"So many units may jobs of the queue use, or of the key, such as 90000/1m, by their cost; 90000/1m/5000 lets them use 5000 at once after a pause."`
-	KeyUnits         *rate   `placeholder:"N/TIME" help:"So many units may jobs of each limit key use."`
+	Running          *int    `placeholder:"N" help:"Run up to N jobs of the queue at once; with --key, of the key."`
+	Starts           *rate   `placeholder:"N/TIME" help:"Rate at which jobs of the queue start, such as 500/1m, evenly spaced; with --key, of the key. 500/1m/50 lets 50 start at once after a pause."`
+	KeyRunning       *int    `placeholder:"N" help:"Run up to N jobs of each limit key at once."`
+	KeyStarts        *rate   `placeholder:"N/TIME" help:"Rate at which jobs of each limit key start."`
+	Units            *rate   `placeholder:"N/TIME" help:"Rate at which jobs of the queue may use units, by their cost, such as 90000/1m; with --key, those of the key. 90000/1m/5000 lets them use 5000 at once after a pause."`
+	KeyUnits         *rate   `placeholder:"N/TIME" help:"Rate at which jobs of each limit key may use units."`
 	KeyInOrder       *bool   `negatable:"" help:"Jobs of each limit key run one at a time, in the order in which they were enqueued."`
 	KeyHoldOnDiscard *bool   `negatable:"" help:"With --key-in-order, a discarded job holds back those of its key that were enqueued after it, until it is retried or deleted."`
-	KeyWeight        *int    `placeholder:"N" help:"So many jobs of each limit key start each time it is its turn."`
-	Key              *string `placeholder:"KEY" help:"Show or change the limits of this limit key alone, which hold in place of those of each key."`
-	Weight           *int    `placeholder:"N" help:"With --key: so many jobs of the key start each time it is its turn."`
+	KeyWeight        *int    `placeholder:"N" help:"Number of jobs of each limit key that start each time it is its turn."`
+	Key              *string `placeholder:"KEY" help:"Show or change the limits of this limit key alone, which replace those of each key."`
+	Weight           *int    `placeholder:"N" help:"With --key: number of jobs of the key that start each time it is its turn."`
 	Keys             bool    `help:"List the limit keys that have limits of their own."`
 	Remove           bool    `help:"Remove all limits of the queue; with --key, those of the key alone."`
 }
 
 // Help is the text above the flags.
 func (*Limit) Help() string {
-	return "Shows the limits of a queue, or changes those that are given; 0 removes one. They hold for all workers, from their next claim on."
+	return "Shows the limits of a queue, or changes the given ones; 0 removes one. Changes apply to all workers from their next claim."
 }
 
 // Run shows or sets the limits.
@@ -171,7 +171,7 @@ type rate job.Rate
 
 // UnmarshalText parses a rate.
 func (r *rate) UnmarshalText(text []byte) error {
-	wrong := fmt.Errorf("%.40q is not a rate: give a number and a time, such as 500/1m, with a third part for how many may start at once, or 0 for no bound", text)
+	wrong := fmt.Errorf("%.40q is not a rate: give a number and a time, such as 500/1m, with an optional third part for how many may start at once, or 0 for no limit", text)
 	parts := strings.Split(string(text), "/")
 	n, err := strconv.Atoi(parts[0])
 	switch {

@@ -13,7 +13,7 @@ import (
 type Migrate struct {
 	To     *int `placeholder:"N" help:"Migrate to this version, up or down; 0 drops the tables with all jobs."`
 	Status bool `help:"Only report whether the tables match this program."`
-	Yes    bool `short:"y" help:"Do not ask for confirmation before --to drops data that the older version has no place for."`
+	Yes    bool `short:"y" help:"Do not ask for confirmation before --to drops data that the older version cannot store."`
 }
 
 // Help is the text above the flags.
@@ -57,7 +57,7 @@ func (m *Migrate) migrate(ctx context.Context, c *Command, streams probe.Streams
 		return m.report(c, streams, "migrated")
 	}
 	if !m.Yes {
-		if ok, err := ask(ctx, streams, fmt.Sprintf("the tables of %s go to version %d", &c.Target, *m.To), "migrate"); err != nil || !ok {
+		if ok, err := ask(ctx, streams, fmt.Sprintf("the tables of %s will be migrated to version %d", &c.Target, *m.To), "migrate"); err != nil || !ok {
 			return err
 		}
 	}

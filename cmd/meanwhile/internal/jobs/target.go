@@ -89,7 +89,7 @@ func (t *Target) check() error {
 	return storeurl.Check(t.address())
 }
 
-var errMemory = errors.New("a store in memory would be empty, and end with the command: give a file, such as sqlite:jobs.db")
+var errMemory = errors.New("a store in memory would be empty, and would be lost when the command exits: give a file, such as sqlite:jobs.db")
 
 // file returns the path of the store's file, if it is a file.
 func (t *Target) file() (path string, ok bool) {
@@ -114,7 +114,7 @@ func (t *Target) Open(ctx context.Context, create bool) (job.Store, error) {
 	}
 	if path, ok := t.file(); ok && !create {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("store %s: there is no such file; enqueue a job, or make it with: meanwhile jobs migrate", t)
+			return nil, fmt.Errorf("store %s: there is no such file; enqueue a job, or create it with: meanwhile jobs migrate", t)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)

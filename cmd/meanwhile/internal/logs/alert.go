@@ -63,7 +63,7 @@ func checkWebhook(text string) error {
 		return fmt.Errorf("%w: give one such as https://example.com/alerts", err)
 	}
 	if u, err := url.Parse(text); err != nil || u.User != nil {
-		return errors.New("the URL has a user or a password, which is stored with each call: verify the signature of the call instead")
+		return errors.New("the URL has a user or a password, which would be stored with each call: verify the signature of the call instead")
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (p *plan) readAnalogger() error {
 		p.PIDFile = c.PIDFile
 	}
 	if c.Daemonize {
-		p.logger.Warn("logs: daemonize is for whoever starts the program: it stays in the foreground")
+		p.logger.Warn("logs: daemonize is ignored: the program stays in the foreground")
 	}
 	p.routes.routes = append(p.routes.routes, analoggerRoutes(c)...)
 	p.fallback = analoggerFallback(c)
@@ -58,7 +58,7 @@ func readAnaloggerConfig(name string) (*analogger.Config, error) {
 	if err == nil {
 		for _, l := range c.Logs {
 			if l.Mode != "" && !strings.HasPrefix(l.Mode, "a") {
-				err = errors.Join(err, fmt.Errorf("line %d: files are appended to: a mode such as %.10q is not understood", l.Line, l.Mode))
+				err = errors.Join(err, fmt.Errorf("line %d: files are appended to: mode %.10q is not supported", l.Line, l.Mode))
 			}
 		}
 	}

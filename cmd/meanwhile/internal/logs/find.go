@@ -22,8 +22,8 @@ type Find struct {
 	Limit  int       `group:"Which records" default:"1000" placeholder:"N" help:"Print up to N records, the newest ones; 0 is all of them (default ${default})."`
 	Newest bool      `group:"Which records" help:"Print the newest record first."`
 
-	CountBy []string      `group:"How" placeholder:"KEY" help:"Print how many records have which values of these keys, such as level,service, instead of the records; --limit is for groups."`
-	Every   time.Duration `group:"How" placeholder:"TIME" help:"With --count-by: draw how many there are in each such part of the time, such as 5m."`
+	CountBy []string      `group:"Output" placeholder:"KEY" help:"Instead of records, print the number of records for each combination of values of these keys, such as level,service; --limit applies to groups."`
+	Every   time.Duration `group:"Output" placeholder:"TIME" help:"With --count-by: draw the counts over time, one for each interval of this length, such as 5m."`
 
 	Output
 	Place

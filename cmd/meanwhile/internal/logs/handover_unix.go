@@ -89,7 +89,7 @@ func receiveConns(from *net.UnixConn) (conns []server.HandoverConn, err error) {
 		h := server.HandoverConn{Conn: conn}
 		conns = append(conns, h)
 		if size > maxHandover {
-			return conns, errors.New("more is said of a connection than may be")
+			return conns, errors.New("the description of a connection is too long")
 		}
 		text := make([]byte, size)
 		if _, err := io.ReadFull(from, text); err != nil {
@@ -117,5 +117,5 @@ func received(rights []byte) (net.Conn, error) {
 		defer f.Close()
 		return net.FileConn(f)
 	}
-	return nil, errors.New("a connection came without its descriptor")
+	return nil, errors.New("a connection was received without its file descriptor")
 }

@@ -120,7 +120,7 @@ func networks(text string) (all []netip.Prefix, err error) {
 		if err != nil {
 			a, err := netip.ParseAddr(one)
 			if err != nil {
-				return nil, fmt.Errorf("allow: %.60q is neither a network such as 192.168.0.0/16 nor an address", one)
+				return nil, fmt.Errorf("allow: %.60q is not a network such as 192.168.0.0/16, nor an address", one)
 			}
 			n = netip.PrefixFrom(a, a.BitLen())
 		}
@@ -149,7 +149,7 @@ func (p *plan) readAddresses() error {
 			return fmt.Errorf("--%s: %w", name, err)
 		}
 		if s.authOff && s.keyFile != "" {
-			return fmt.Errorf("--%s: auth=off asks for no key: leave it out, or key-file", name)
+			return fmt.Errorf("--%s: auth=off turns the key off: leave it out, or key-file", name)
 		}
 		p.settings[name] = &s
 	}

@@ -85,7 +85,7 @@ func (p *plan) forwardAll(ctx context.Context, store storage.Store) error {
 		return nil
 	}
 	if store == nil {
-		return errors.New("what is forwarded comes from the store, and no route leads to it")
+		return errors.New("records are forwarded from the store, but no route leads to it")
 	}
 	folder := filepath.Join(p.Dir, "forward")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
@@ -100,7 +100,7 @@ func (p *plan) forwardAll(ctx context.Context, store storage.Store) error {
 		forwarders[o.cursor] = f
 		meanwhile.Go(ctx, func(ctx context.Context) error {
 			if err := f.Run(ctx); ctx.Err() == nil {
-				p.logger.Error("logs: nothing is forwarded until the program begins anew", "output", f.Name, "error", err)
+				p.logger.Error("logs: nothing is forwarded until the program is restarted", "output", f.Name, "error", err)
 			}
 			return nil
 		}, meanwhile.InBackground(), meanwhile.Name("forward "+o.cursor))

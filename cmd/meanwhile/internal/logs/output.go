@@ -15,10 +15,10 @@ import (
 
 // Output has the flags that say how records are printed, filled in by kong.
 type Output struct {
-	JSON     bool   `group:"How" name:"json" xor:"format" help:"Print each record as a line of JSON."`
-	Template string `group:"How" xor:"format" placeholder:"TEMPLATE" help:"Print each record with this Go template, such as '{{.Time}} {{.Message}}'."`
-	UTC      bool   `group:"How" name:"utc" help:"Print times in UTC (default: the local time zone)."`
-	NoColor  bool   `group:"How" help:"Print no colors, like NO_COLOR in the environment. Colors are only printed to a terminal."`
+	JSON     bool   `group:"Output" name:"json" xor:"format" help:"Print each record as a line of JSON."`
+	Template string `group:"Output" xor:"format" placeholder:"TEMPLATE" help:"Print each record with this Go template, such as '{{.Time}} {{.Message}}'."`
+	UTC      bool   `group:"Output" name:"utc" help:"Print times in UTC (default: the local time zone)."`
+	NoColor  bool   `group:"Output" help:"Print no colors, like NO_COLOR in the environment. Colors are only printed to a terminal."`
 }
 
 // A printer prints records.

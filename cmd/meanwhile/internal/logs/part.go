@@ -39,7 +39,7 @@ func NewPart(folder, file string, logger *slog.Logger, streams probe.Streams) (*
 		return nil, fmt.Errorf("the log server: %w", err)
 	}
 	if c.PIDFile != "" {
-		return nil, errors.New("the log server: --pid-file: it has no process of its own here")
+		return nil, errors.New("the log server: --pid-file: it runs inside this process; leave it out")
 	}
 	if c.AllowPrivate || c.WebhookKeyFile != "" {
 		return nil, errors.New("the log server: --allow-private and --webhook-key-file: webhooks of alerts are jobs here; give them to meanwhile serve")

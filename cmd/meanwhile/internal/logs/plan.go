@@ -66,7 +66,7 @@ func (c *Serve) plan(logger *slog.Logger, streams probe.Streams) (*plan, error) 
 		return nil, fmt.Errorf("--max-record: %w", err)
 	}
 	if len(p.listeners) == 0 {
-		return nil, errors.New("nothing comes in: give --listen, --analogger or another address")
+		return nil, errors.New("no input is configured: give --listen, --analogger or another address")
 	}
 	return p, nil
 }
@@ -126,7 +126,7 @@ func (p *plan) readReaders() error {
 	}
 	asks := len(users)+len(tokens) > 0
 	if http := p.settings[nameHTTP]; asks && (p.NoAuth || http != nil && http.authOff) {
-		return errors.New("--no-auth lets everybody read: leave it out, or the users and tokens; for one input alone it is auth=off behind the address, as in --syslog-udp '0.0.0.0:514?auth=off'")
+		return errors.New("--no-auth turns authentication off: leave it out, or the users and tokens; for one input alone, put auth=off after the address, as in --syslog-udp '0.0.0.0:514?auth=off'")
 	}
 	open, err := p.openHTTP()
 	if err != nil {
@@ -271,7 +271,7 @@ func (p *plan) reread() (*routeSettings, error) {
 	}
 	again.fall(fallback)
 	if !p.stores() && again.stores() {
-		return nil, errors.New("a route leads to the store, which the program does not have open: restart it, as USR2 does")
+		return nil, errors.New("a route leads to the store, which is not open: restart the program, for example with USR2")
 	}
 	return &again, nil
 }

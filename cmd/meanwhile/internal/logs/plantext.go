@@ -49,7 +49,7 @@ func listenerText(l *server.Listener) (text string) {
 	if l.TLS != nil {
 		text += ", by TLS"
 		if l.TLS.ClientCAs != nil {
-			text += " with certificates of clients"
+			text += " with client certificates"
 		}
 	}
 	for i, n := range l.Allow {

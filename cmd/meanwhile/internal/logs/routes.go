@@ -96,7 +96,7 @@ func (r *routeSettings) route(n *yaml.Node) error {
 		},
 	})
 	if err == nil && len(route.To) == 0 {
-		err = fmt.Errorf("line %d: a route says where records go: to: store", n.Line)
+		err = fmt.Errorf("line %d: a route needs a destination, as in to: store", n.Line)
 	}
 	r.routes = append(r.routes, route)
 	return err
@@ -148,7 +148,7 @@ func (r *routeSettings) parseDestination(text string) (server.Destination, error
 		}
 		return server.Destination{Socket: rest}, nil
 	}
-	return server.Destination{}, fmt.Errorf("%.60q is none of store, stdout, stderr, file:PATH and socket:HOST:PORT", text)
+	return server.Destination{}, fmt.Errorf("%.60q is not one of store, stdout, stderr, file:PATH and socket:HOST:PORT", text)
 }
 
 var inBraces = regexp.MustCompile(`\{\w+\}`)
@@ -157,7 +157,7 @@ var inBraces = regexp.MustCompile(`\{\w+\}`)
 func linePath(text string) (string, error) {
 	for _, part := range inBraces.FindAllString(text, -1) {
 		if part != "{service}" {
-			return "", fmt.Errorf("%.60q has %.20s in it, which stands for nothing: there is {service}", text, part)
+			return "", fmt.Errorf("%.60q has the unknown placeholder %.20s: the only one is {service}", text, part)
 		}
 	}
 	return text, nil
@@ -171,7 +171,7 @@ func (r *routeSettings) limit(n *yaml.Node) error {
 		"burst":   value(&l.Burst, strconv.Atoi, "a number of records"),
 	})
 	if err == nil && (!(l.Rate > 0) || l.Rate > 1e9 || l.Burst < 0) {
-		err = fmt.Errorf("line %d: a limit has a rate above 0, of records a second", n.Line)
+		err = fmt.Errorf("line %d: a limit needs a rate above 0, in records per second", n.Line)
 	}
 	r.limits = append(r.limits, l)
 	return err
@@ -186,11 +186,11 @@ func (r *routeSettings) retain(n *yaml.Node) error {
 		"size":    value(&keep.Bytes, orNone(bytes), "a size such as 500MB or 10GiB; 0 is any"),
 	})
 	if err == nil && (len(names) == 0 || keep == segment.Retention{}) {
-		err = fmt.Errorf("line %d: what is kept has services, and an age or a size", n.Line)
+		err = fmt.Errorf("line %d: each entry of keep needs services, and an age or a size", n.Line)
 	}
 	for _, name := range names {
 		if name == "*" && err == nil {
-			err = fmt.Errorf("line %d: what is kept of all services is told by keep-age and keep-size", n.Line)
+			err = fmt.Errorf("line %d: for all services, use keep-age and keep-size", n.Line)
 		}
 		if wrong := logs.CheckService(strings.TrimSuffix(name, "*")); err == nil && wrong != nil {
 			err = fmt.Errorf("line %d: service %.40q: %w", n.Line, name, wrong)
@@ -199,7 +199,7 @@ func (r *routeSettings) retain(n *yaml.Node) error {
 			r.keep = map[string]segment.Retention{}
 		}
 		if _, again := r.keep[name]; err == nil && again {
-			err = fmt.Errorf("line %d: service %.40q: it is said twice what is kept", n.Line, name)
+			err = fmt.Errorf("line %d: service %.40q: its retention is set twice", n.Line, name)
 		}
 		r.keep[name] = keep
 	}
@@ -253,7 +253,7 @@ func services(into *[]string) func(*yaml.Node) error {
 		}
 		for _, name := range *into {
 			if strings.Contains(strings.TrimSuffix(name, "*"), "*") {
-				return fmt.Errorf("%.40q: a * stands behind the beginning of a name, as in api-*", name)
+				return fmt.Errorf("%.40q: a * is only allowed at the end of a name, as in api-*", name)
 			}
 		}
 		return nil

@@ -49,7 +49,7 @@ func (p *plan) serve(ctx context.Context) error {
 		if err = r.replace(ctx, handover); err == nil {
 			return nil
 		}
-		p.logger.Error("logs: the program was not replaced; this one goes on", "error", err)
+		p.logger.Error("logs: the program was not replaced; this process continues", "error", err)
 	}
 }
 
@@ -171,9 +171,9 @@ func (p *plan) again(server *server.Server) {
 		err = server.SetRoutes(routes.routes, routes.limits, routes.redact, p.webhooks.of(routes.alerts))
 	}
 	if err != nil {
-		p.logger.Error("logs: the settings cannot be read again; those before stay", "error", err)
+		p.logger.Error("logs: the settings cannot be reloaded; the previous ones stay in effect", "error", err)
 		return
 	}
 	p.changed.Store(routes)
-	p.logger.Info("logs: files are opened again; routes, limits, redactions and alerts were read again")
+	p.logger.Info("logs: files were reopened; routes, limits, redactions and alerts were reloaded")
 }

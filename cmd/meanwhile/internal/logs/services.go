@@ -13,7 +13,7 @@ import (
 
 // Services is "meanwhile logs services".
 type Services struct {
-	JSON bool `group:"How" name:"json" help:"Print each service as a line of JSON."`
+	JSON bool `group:"Output" name:"json" help:"Print each service as a line of JSON."`
 	Place
 }
 
@@ -41,7 +41,7 @@ func (c *Services) Run(streams probe.Streams) error {
 			return nil
 		}
 		if len(services) == 0 {
-			fmt.Fprintln(streams.Err, "No records are kept.")
+			fmt.Fprintln(streams.Err, "No records are stored.")
 			return nil
 		}
 		t := tabwriter.NewWriter(streams.Out, 0, 0, 2, ' ', 0)

@@ -22,12 +22,12 @@ import (
 
 // A Source has the flags for the server to search, filled in by kong.
 type Source struct {
-	Server    string        `group:"Where" env:"MEANWHILE_LOGS_SERVER" default:"http://127.0.0.1:6768" placeholder:"URL" help:"URL of the log server (default ${default})."`
-	TokenFile string        `group:"Where" env:"MEANWHILE_LOGS_TOKEN_FILE" placeholder:"FILE" help:"File with the read token of the server. Without it, MEANWHILE_LOGS_TOKEN is the token."`
-	CA        string        `group:"Where" name:"ca" env:"MEANWHILE_LOGS_CA" placeholder:"FILE" help:"Certificate authorities to trust, in PEM (default those of the system)."`
-	TLSCert   string        `group:"Where" env:"MEANWHILE_LOGS_TLS_CERT" placeholder:"FILE" help:"Client certificate, in PEM."`
-	TLSKey    string        `group:"Where" env:"MEANWHILE_LOGS_TLS_KEY" placeholder:"FILE" help:"Private key of the client certificate."`
-	Timeout   time.Duration `group:"Where" default:"30s" placeholder:"TIME" help:"Give up when the server sends nothing for this long (default ${default})."`
+	Server    string        `group:"Server" env:"MEANWHILE_LOGS_SERVER" default:"http://127.0.0.1:6768" placeholder:"URL" help:"URL of the log server (default ${default})."`
+	TokenFile string        `group:"Server" env:"MEANWHILE_LOGS_TOKEN_FILE" placeholder:"FILE" help:"File with the read token of the server. Without it, MEANWHILE_LOGS_TOKEN is the token."`
+	CA        string        `group:"Server" name:"ca" env:"MEANWHILE_LOGS_CA" placeholder:"FILE" help:"Certificate authorities to trust, in PEM (default those of the system)."`
+	TLSCert   string        `group:"Server" env:"MEANWHILE_LOGS_TLS_CERT" placeholder:"FILE" help:"Client certificate, in PEM."`
+	TLSKey    string        `group:"Server" env:"MEANWHILE_LOGS_TLS_KEY" placeholder:"FILE" help:"Private key of the client certificate."`
+	Timeout   time.Duration `group:"Server" default:"30s" placeholder:"TIME" help:"Give up when the server sends nothing for this long (default ${default})."`
 
 	Of string `kong:"-"` // prefix of the flags in another command, such as logs for --logs and --logs-ca; default: the flags above
 }
@@ -35,7 +35,7 @@ type Source struct {
 // A Place is a Source, or a folder.
 type Place struct {
 	Source
-	Dir folder `group:"Where" placeholder:"DIR" help:"Read the folder of a log server that is not running, instead."`
+	Dir folder `group:"Server" placeholder:"DIR" help:"Read the folder of a log server that is not running, instead of asking a server."`
 }
 
 // A folder is the value of a flag with the name of a folder. It must not be empty: a script with an unset variable would search the server.
@@ -123,7 +123,7 @@ func (p *Place) use(streams probe.Streams, fn func(ctx context.Context, f storag
 		return usage("--dir: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "lock")); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return usage("--dir: no records are kept in %s: give the folder that meanwhile logs serve has as --dir", safe(dir))
+		return usage("--dir: no records are stored in %s: give the folder that meanwhile logs serve has as --dir", safe(dir))
 	}
 	return interrupt.Run("logs", func(ctx context.Context) error {
 		store, err := segment.OpenReadOnly(dir, segment.Config{})

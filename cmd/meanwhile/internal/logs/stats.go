@@ -12,7 +12,7 @@ import (
 
 // Stats is "meanwhile logs stats".
 type Stats struct {
-	JSON bool `group:"How" name:"json" help:"Print the response as JSON."`
+	JSON bool `group:"Output" name:"json" help:"Print the response as JSON."`
 	Source
 }
 

@@ -91,7 +91,7 @@ func (w *webhooks) call(url string, e server.AlertEvent) {
 	select {
 	case w.calls <- c:
 	default:
-		w.logger.Error("logs: the webhook of an alert is not called: too many calls wait", "alert", a.Name, "state", e.State(), "waiting", mostCalls)
+		w.logger.Error("logs: the webhook of an alert is not called: too many calls are waiting", "alert", a.Name, "state", e.State(), "waiting", mostCalls)
 	}
 }
 

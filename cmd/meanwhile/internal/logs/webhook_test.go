@@ -102,7 +102,7 @@ func TestWebhooksAreBounded(t *testing.T) {
 		t.Error(said.String())
 	}
 	w.call("https://example.com", alertEvent(t))
-	if want := fmt.Sprintf("too many calls wait\" alert=errors state=firing waiting=%d", mostCalls); !strings.Contains(said.String(), want) {
+	if want := fmt.Sprintf("too many calls are waiting\" alert=errors state=firing waiting=%d", mostCalls); !strings.Contains(said.String(), want) {
 		t.Errorf("got %q, want %q", said.String(), want)
 	}
 }

@@ -41,7 +41,7 @@ func ParseAddress(text string) (Address, error) {
 	case err != nil:
 		return Address{}, errAddress(text, err)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return Address{}, errAddress(text, fmt.Errorf("%q is not a scheme for it", u.Scheme))
+		return Address{}, errAddress(text, fmt.Errorf("scheme %q is not supported", u.Scheme))
 	case u.Hostname() == "" && u.Port() == "":
 		return Address{}, errAddress(text, errors.New("the host is missing"))
 	case u.Hostname() == "":

@@ -166,15 +166,15 @@ func TestFailures(t *testing.T) {
 	}{
 		{
 			"forbidden", answer(403, "only from this machine\nmore\n"),
-			"only from this machine", "URL refuses (403): only from this machine",
+			"only from this machine", "URL refused the request (403): only from this machine",
 		},
 		{
 			"a sentence that would change the terminal", answer(403, "\x1b[31mred\x07"),
-			"?[31mred?", "URL refuses (403): ?[31mred?",
+			"?[31mred?", "URL refused the request (403): ?[31mred?",
 		},
 		{
 			"a page as the reason", answer(403, "<html>\n<p>no</p>\n"),
-			"Forbidden", "URL refuses (403): Forbidden",
+			"Forbidden", "URL refused the request (403): Forbidden",
 		},
 		{
 			"another path", answer(404, "404 page not found\n"),

@@ -78,9 +78,9 @@ func (c *Client) refused(response *http.Response) error {
 		f.Err = fmt.Errorf("nothing is at %s (404): mount live.Handler there, or give the path where it is, as in %s/path",
 			c.address.full(), c.address.url.Host)
 	case http.StatusUnauthorized:
-		f.Err = fmt.Errorf("%s did not take the token (401): %s", c.address.full(), said)
+		f.Err = fmt.Errorf("%s rejected the token (401): %s", c.address.full(), said)
 	case http.StatusForbidden:
-		f.Err = fmt.Errorf("%s refuses (403): %s", c.address.full(), said)
+		f.Err = fmt.Errorf("%s refused the request (403): %s", c.address.full(), said)
 	default:
 		f.Err = fmt.Errorf("%s answers with status %d: %s", c.address.full(), status, said)
 	}
@@ -105,7 +105,7 @@ func (c *Client) unread(err error) error {
 
 func (c *Client) notOurs(err error) error {
 	return &Failure{Reason: "the answer is not from live.Handler", Err: fmt.Errorf(
-		"%s answers, but not as live.Handler does (%s): give the path where that is mounted", c.address.full(), Printable(err.Error()))}
+		"%s answers, but not as live.Handler does (%s): give the path where the handler is mounted", c.address.full(), Printable(err.Error()))}
 }
 
 func (c *Client) tooLong() error {

@@ -21,30 +21,30 @@ import (
 
 // A Command has the flags of "meanwhile logs send", filled in by kong.
 type Command struct {
-	Program []string `arg:"" optional:"" passthrough:"" name:"command" help:"Run this command, and send what it writes. Without one, standard input is sent."`
+	Program []string `arg:"" optional:"" passthrough:"" name:"command" help:"Run this command, and send its output. Without one, standard input is sent."`
 
 	To      string        `env:"MEANWHILE_LOGS_TO" default:"tcp://127.0.0.1:6767" placeholder:"URL" help:"URL of the log server, tcp://HOST:PORT or tls://HOST:PORT (default ${default})."`
-	Service string        `env:"MEANWHILE_SERVICE" placeholder:"NAME" help:"The service of records that name none. The default is the name of the command."`
-	Follow  []string      `sep:"none" placeholder:"GLOB" help:"Send the lines of files that match, such as '/var/log/*.log', as they are written, from their beginnings on. Repeatable."`
-	State   string        `env:"MEANWHILE_STATE" placeholder:"FOLDER" help:"Note in this folder how far files are sent. The default is one of the service, below the user's caches."`
+	Service string        `env:"MEANWHILE_SERVICE" placeholder:"NAME" help:"Service of records that have none. The default is the name of the command."`
+	Follow  []string      `sep:"none" placeholder:"GLOB" help:"Send the lines of files that match, such as '/var/log/*.log', from the start of each file, as they are written. Repeatable."`
+	State   string        `env:"MEANWHILE_STATE" placeholder:"FOLDER" help:"Store the positions of followed files in this folder. The default is a folder for the service in the user's cache directory."`
 	Tee     bool          `help:"Also pass the output through, unchanged."`
 	Wait    time.Duration `default:"5s" help:"At the end, wait this long for the server to acknowledge everything; the rest goes to the spool (default ${default})."`
 
-	Level     string `group:"How lines become records" default:"info" placeholder:"LEVEL" help:"The level of records that name none (default ${default})."`
-	Multiline string `group:"How lines become records" placeholder:"REGEXP" help:"Lines that match begin a record; all others belong to the one before. By default lines that begin with white space do."`
-	Lines     bool   `group:"How lines become records" help:"Each line is a record."`
-	Text      bool   `group:"How lines become records" help:"Do not parse lines of JSON."`
+	Level     string `group:"How lines become records" default:"info" placeholder:"LEVEL" help:"Level of records that have none (default ${default})."`
+	Multiline string `group:"How lines become records" placeholder:"REGEXP" help:"A line that matches starts a record; all others belong to the previous one. By default, lines that begin with white space belong to the previous one."`
+	Lines     bool   `group:"How lines become records" help:"Send each line as a record of its own."`
+	Text      bool   `group:"How lines become records" help:"Do not parse lines as JSON."`
 	MaxRecord int    `group:"How lines become records" default:"262144" placeholder:"BYTES" help:"Truncate longer records (default ${default})."`
 
-	Spool      string    `group:"What the server does not have yet" env:"MEANWHILE_SPOOL" placeholder:"FOLDER" help:"Keep it in this folder, or nowhere when that is \"off\". The default is one of the service, below the user's caches."`
-	SpoolBytes int64     `group:"What the server does not have yet" default:"268435456" placeholder:"BYTES" help:"Keep no more than that; the oldest records are dropped (default ${default})."`
-	SpoolAge   when.Span `group:"What the server does not have yet" default:"7d" placeholder:"TIME" help:"Keep it for so long (default ${default})."`
+	Spool      string    `group:"Spool of unacknowledged records" env:"MEANWHILE_SPOOL" placeholder:"FOLDER" help:"Keep these records in this folder; \"off\" turns the spool off. The default is a folder for the service in the user's cache directory."`
+	SpoolBytes int64     `group:"Spool of unacknowledged records" default:"268435456" placeholder:"BYTES" help:"Maximum size of the spool; beyond it the oldest records are dropped (default ${default})."`
+	SpoolAge   when.Span `group:"Spool of unacknowledged records" default:"7d" placeholder:"TIME" help:"Keep records in the spool this long (default ${default})."`
 
-	Key     string `group:"Who sends" env:"MEANWHILE_KEY" placeholder:"KEY" help:"Shared key of the server. Other users of this machine can see the flag, but not the variable or the file."`
-	KeyFile string `group:"Who sends" env:"MEANWHILE_KEY_FILE" placeholder:"FILE" help:"Read the key from this file."`
-	CA      string `group:"Who sends" env:"MEANWHILE_CA" name:"ca" placeholder:"FILE" help:"Certificate authorities to trust, in PEM, instead of those of the system."`
-	TLSCert string `group:"Who sends" env:"MEANWHILE_LOGS_TLS_CERT" name:"tls-cert" placeholder:"FILE" help:"Client certificate, in PEM."`
-	TLSKey  string `group:"Who sends" env:"MEANWHILE_LOGS_TLS_KEY" name:"tls-key" placeholder:"FILE" help:"Private key of the client certificate."`
+	Key     string `group:"Authentication and TLS" env:"MEANWHILE_KEY" placeholder:"KEY" help:"Shared key of the server. Other users of this machine can see the flag, but not the variable or the file."`
+	KeyFile string `group:"Authentication and TLS" env:"MEANWHILE_KEY_FILE" placeholder:"FILE" help:"Read the key from this file."`
+	CA      string `group:"Authentication and TLS" env:"MEANWHILE_CA" name:"ca" placeholder:"FILE" help:"Certificate authorities to trust, in PEM (default those of the system)."`
+	TLSCert string `group:"Authentication and TLS" env:"MEANWHILE_LOGS_TLS_CERT" name:"tls-cert" placeholder:"FILE" help:"Client certificate, in PEM."`
+	TLSKey  string `group:"Authentication and TLS" env:"MEANWHILE_LOGS_TLS_KEY" name:"tls-key" placeholder:"FILE" help:"Private key of the client certificate."`
 }
 
 // Help is the text above the flags.
@@ -57,21 +57,22 @@ func (*Command) Help() string {
     meanwhile logs send --service nginx --follow '/var/log/nginx/*.log'
 
 A line that is a JSON object becomes a record with its fields. Other lines are messages; a line that begins with white
-space belongs to the one before it, as in traces of calls. What the server does not acknowledge is kept in a folder and sent
-when it is back, by this command or by the next with the same folder.
+space belongs to the previous one, as in stack traces. Records that the server does not acknowledge are kept in a folder, the
+spool. When the server is back they are sent, by this process or by the next one with the same folder.
 
-What the command writes to standard error has the attribute stream. The command gets the signals that this program gets: HUP, INT,
-QUIT, TERM, USR1, USR2 and WINCH, but for those that the terminal sends to both. It runs on whatever becomes of the records: while
-memory and spool are full it is held up for a second, and then for a tenth of the time at most; records for which there is no room
-by then are dropped, and counted. At the end of the input Ctrl-C stops the wait for the server; before that it lets --wait pass for the
-input to end.
+Records from standard error of the command have the attribute stream. The signals HUP, INT, QUIT, TERM, USR1, USR2 and WINCH are
+passed on to the command, except those that the terminal sends to both. The command keeps running whatever happens to the records:
+while memory and spool are full, it is blocked for a second, and after that for at most a tenth of the time; records that still
+do not fit are dropped and counted. After the end of the input, Ctrl-C stops the wait for the server; before it, Ctrl-C waits up to
+--wait for the input to end.
 
-With --follow it reads files until Ctrl-C or TERM, also while they are renamed, truncated, or new ones come. It reads no further than the
-server takes records, so the files are the buffer and there is no spool. How far the server has each file is noted in --state: the next
-process goes on there. After a kill or a power cut, what the last second brought may be sent again, and nothing is left out.
+With --follow it reads files until Ctrl-C or TERM, also while they are renamed or truncated and new ones appear. It reads only as
+fast as the server accepts records, so the files are the buffer and there is no spool. The position up to which the server has each
+file is stored in --state; the next process continues there. After a kill or a power failure, records of the last second may be sent
+again, but none are skipped.
 
-Exit codes: that of the command, or 128 and its signal; 126 or 127 when it cannot be run. Without a command, 0 when the server
-has all records or the spool keeps the rest, 1 when some were lost. 2 not understood.`
+Exit codes: that of the command, or 128 plus its signal; 126 or 127 when it cannot be run. Without a command, 0 when the server
+has all records or the spool keeps the rest, 1 when some were lost. 2 usage error.`
 }
 
 // A plan is a valid configuration.
@@ -118,7 +119,7 @@ const mostRecord = 500 << 10
 func (p *plan) readLines() (err error) {
 	var ok bool
 	if p.level, ok = severity.Level([]byte(p.Level)); !ok {
-		return fmt.Errorf("--level: %.40q is none of debug, info, warn, error and fatal", p.Level)
+		return fmt.Errorf("--level: %.40q is not one of debug, info, warn, error and fatal", p.Level)
 	}
 	switch {
 	case p.Lines && p.Multiline != "":
@@ -140,7 +141,7 @@ func (p *plan) readService() error {
 		if p.Program[0] == "--" {
 			p.Program = p.Program[1:]
 		} else if strings.HasPrefix(p.Program[0], "-") {
-			return fmt.Errorf("unknown flag %.40q; a command that begins with - stands behind --", p.Program[0])
+			return fmt.Errorf("unknown flag %.40q; put a command that starts with - after --", p.Program[0])
 		}
 	}
 	switch {

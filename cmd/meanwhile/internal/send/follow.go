@@ -71,7 +71,7 @@ func (f *follower) run(ctx context.Context, grace time.Duration) error {
 	defer cancel()
 	err = f.save(last)
 	if pending, ok := errors.AsType[*logs.PendingError](err); ok {
-		f.problems("%d records are not acknowledged; they are read again by the next that has this --state", pending.Memory)
+		f.problems("%d records are not acknowledged; the next process with this --state reads them again", pending.Memory)
 		return nil
 	}
 	return err
@@ -201,7 +201,7 @@ func (f *follower) find(path string) *followed {
 		}
 	}
 	if len(f.files) >= mostFiles {
-		f.report(path, fmt.Errorf("%d files are followed already, so it waits until one of them has gone", mostFiles))
+		f.report(path, fmt.Errorf("%d files are followed already; this one is followed when one of them is gone", mostFiles))
 		return nil
 	}
 	file, err := openFollowed(path, f.state.takePosition)

@@ -55,7 +55,7 @@ func openState(folder string) (*followState, error) {
 	var p positions
 	if err == nil {
 		if json.Unmarshal(text, &p) != nil || p.Version != 1 {
-			err = fmt.Errorf("%s is damaged: without it, the files are sent from their beginnings", s.name)
+			err = fmt.Errorf("%s is damaged: delete it to send the files from the start", s.name)
 		}
 	}
 	if err != nil {

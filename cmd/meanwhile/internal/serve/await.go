@@ -31,9 +31,9 @@ func (p *plan) await(ctx context.Context, store job.Store) error {
 		case ctx.Err() != nil:
 			return fmt.Errorf("store %s: %w", &p.Target, err)
 		case time.Since(begun)+startPause > startTime:
-			return fmt.Errorf("store %s: no answer for %v: %w", &p.Target, startTime, err)
+			return fmt.Errorf("store %s: no response for %v: %w", &p.Target, startTime, err)
 		case try == 1:
-			p.logger.Warn("the store does not answer yet; it is tried again for a minute", "store", p.Target.String(), "error", err)
+			p.logger.Warn("the store does not respond yet; retrying for a minute", "store", p.Target.String(), "error", err)
 		}
 		if err := meanwhile.Sleep(ctx, startPause); err != nil {
 			return err

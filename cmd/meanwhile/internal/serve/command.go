@@ -18,7 +18,7 @@ type Command struct {
 	Do string `arg:"" optional:"" default:"" enum:",hash-password,new-token" help:"hash-password reads a password from standard input and prints its hash, for --user; new-token prints a new token and its hash, for --token. Without it, serve."`
 
 	Config string `env:"MEANWHILE_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file. Its keys are the names of these flags."`
-	Check  bool   `help:"Only report the settings in effect, or what is wrong with them."`
+	Check  bool   `help:"Only print the settings in effect, or the errors in them."`
 	jobs.Target
 	Migrate bool `env:"MEANWHILE_MIGRATE" help:"Create or migrate the tables of the store at the start, as meanwhile jobs migrate does. A SQLite file is migrated anyway."`
 	work.Pool
@@ -31,12 +31,12 @@ type Command struct {
 	LogsTLSCert   string `group:"Logs" name:"logs-tls-cert" env:"MEANWHILE_LOGS_TLS_CERT" placeholder:"FILE" help:"Client certificate for the log server, in PEM."`
 	LogsTLSKey    string `group:"Logs" name:"logs-tls-key" env:"MEANWHILE_LOGS_TLS_KEY" placeholder:"FILE" help:"Private key of that certificate."`
 
-	Faktory             string `group:"Faktory" env:"MEANWHILE_FAKTORY" placeholder:"HOST:PORT" help:"Also serve the jobs to clients of the Faktory job server, on this address, such as 127.0.0.1:7419 (default none). One that others can reach needs a password or --no-auth."`
+	Faktory             string `group:"Faktory" env:"MEANWHILE_FAKTORY" placeholder:"HOST:PORT" help:"Also serve the jobs to clients of the Faktory job server, on this address, such as 127.0.0.1:7419 (default none). An address that others can reach needs a password or --no-auth."`
 	FaktoryPasswordFile string `group:"Faktory" env:"MEANWHILE_FAKTORY_PASSWORD_FILE" placeholder:"FILE" help:"File with the password of these clients. Without it, MEANWHILE_FAKTORY_PASSWORD is the password."`
-	FaktoryFlush        bool   `group:"Faktory" env:"MEANWHILE_FAKTORY_FLUSH" help:"Allow these clients the command FLUSH, which deletes every job that does not run, also those of other programs."`
+	FaktoryFlush        bool   `group:"Faktory" env:"MEANWHILE_FAKTORY_FLUSH" help:"Allow these clients to use the command FLUSH, which deletes every job that is not running, including those of other programs."`
 
-	Listen   string   `group:"Who may use it" env:"MEANWHILE_LISTEN" default:"127.0.0.1:7070" placeholder:"HOST:PORT" help:"Listen on this address (default ${default}); port 0 is a free one. One that others can reach needs users, tokens or --no-auth."`
-	Host     []string `group:"Who may use it" env:"MEANWHILE_HOST" placeholder:"NAME" help:"Allowed host name of requests, such as jobs.example.org. Without users and tokens, only such names, the host of --listen, localhost and loopback addresses are served; with them every name is, unless one is given. Repeatable."`
+	Listen   string   `group:"Who may use it" env:"MEANWHILE_LISTEN" default:"127.0.0.1:7070" placeholder:"HOST:PORT" help:"Listen on this address (default ${default}); port 0 picks a free one. An address that others can reach needs users, tokens or --no-auth."`
+	Host     []string `group:"Who may use it" env:"MEANWHILE_HOST" placeholder:"NAME" help:"Allowed host name of requests, such as jobs.example.org. Without users and tokens, only such names, the host of --listen, localhost and loopback addresses are served; with them, every name is served unless this flag is given. Repeatable."`
 	User     []string `group:"Who may use it" env:"MEANWHILE_USER" placeholder:"NAME:ROLE:HASH" help:"A user who may sign in. The role is admin, or viewer for read-only access. Repeatable."`
 	UserFile string   `group:"Who may use it" env:"MEANWHILE_USER_FILE" placeholder:"FILE" help:"File with more users, one per line as for --user. It is read at the start."`
 	Token    []string `group:"Who may use it" env:"MEANWHILE_TOKEN" placeholder:"NAME:ROLE:HASH" help:"A token for programs. The role is admin, viewer, or worker for programs that only enqueue and run jobs. Repeatable."`
@@ -52,13 +52,13 @@ func (*Command) Help() string {
 	return `Serves the dashboard, the HTTP API for programs in any language (/api/v1), Prometheus metrics (/metrics) and health checks
 (/healthz, /readyz), and runs a worker for jobs of kind http.request like "meanwhile work"; --concurrency 0 turns that off. With --faktory, clients of the
 Faktory job server enqueue and run jobs here.
-A SQLite file that does not exist is created. A database that does not answer at the start is tried again for a minute.
+A SQLite file that does not exist is created. If a database does not respond at the start, serve retries for a minute.
 
 Precedence of settings: flag, environment variable, file of --config, default. Lists in the environment are separated by commas.
 
-Without users and tokens it answers this machine only.
+Without users and tokens it serves this machine only.
 
-Ctrl-C waits up to 5 seconds for running requests and jobs, then exits; a second one exits at once.
+Ctrl-C waits up to 5 seconds for running requests and jobs, then exits; a second one exits immediately.
 
 Exit codes: 0 stopped; 1 not able to serve; 2 usage error; 124 something did not stop in time.`
 }

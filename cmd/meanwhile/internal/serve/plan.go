@@ -66,9 +66,9 @@ func (c *Command) plan(logger *slog.Logger, streams probe.Streams) (*plan, error
 	asks := len(users)+len(tokens) > 0
 	switch {
 	case asks && c.NoAuth:
-		return nil, errors.New("--no-auth lets everybody in: leave it out, or the users and tokens")
+		return nil, errors.New("--no-auth turns authentication off: leave it out, or the users and tokens")
 	case !asks && !p.local && !c.NoAuth:
-		return nil, fmt.Errorf("--listen: others can reach %s: add --user or --token for who may use it, or --no-auth if everybody may", probe.Printable(c.Listen))
+		return nil, fmt.Errorf("--listen: others can reach %s: add --user or --token, or --no-auth if everybody may use it", probe.Printable(c.Listen))
 	}
 	switch {
 	case c.TLSCert != "" && c.TLSKey != "":

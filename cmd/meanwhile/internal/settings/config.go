@@ -137,7 +137,7 @@ func (file File) setting(values map[string]string, flags map[string]*kong.Flag, 
 		return fmt.Errorf("%s: %s", key.Value, strings.TrimPrefix(err.Error(), flag.ShortSummary()+": "))
 	}
 	if allowed := flag.EnumSlice(); flag.Enum != "" && !slices.Contains(allowed, read) {
-		return fmt.Errorf("%s: %.40q is none of %s", key.Value, read, strings.Join(allowed, ", "))
+		return fmt.Errorf("%s: %.40q is not one of %s", key.Value, read, strings.Join(allowed, ", "))
 	}
 	if file.Check != nil {
 		if err := file.Check(key.Value, trial.Interface()); err != nil {

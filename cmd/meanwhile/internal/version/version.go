@@ -16,8 +16,8 @@ type Command struct{}
 
 // Help is the text above the flags.
 func (*Command) Help() string {
-	return `Prints the version of the module, the revision of the repository with its time, and the version of Go. A program that was not
-built in a clone of the repository knows no revision.`
+	return `Prints the version of the module, the revision of the repository with its time, and the version of Go. The revision is
+missing if the program was not built in a clone of the repository.`
 }
 
 // Run prints the version and build information of the program.

@@ -74,7 +74,7 @@ func parsePast(text string, now time.Time) (time.Time, error) {
 	}
 	t, err := parseMoment(text)
 	if err != nil {
-		err = fmt.Errorf("%w, and neither an age such as 90s or 7d nor a time of a day such as yesterday 14:00", err)
+		err = fmt.Errorf("%w, nor an age such as 90s or 7d, nor a time of day such as yesterday 14:00", err)
 	}
 	return t, err
 }

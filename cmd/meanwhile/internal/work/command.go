@@ -34,7 +34,7 @@ kinds are left to other workers.
 
 Prints a line for each failed attempt. A request may be sent twice if the process crashes.
 
-Ctrl-C waits up to 5 seconds for running requests, releases the others back to the queue and exits; a second one exits at once.
+Ctrl-C waits up to 5 seconds for running requests, releases the others back to the queue and exits; a second one exits immediately.
 
 Exit codes: 0 stopped, or drained and no job was discarded; 1 the worker failed, or with --drain jobs were discarded; 2 usage
 error; 130 interrupted before --drain was done.`

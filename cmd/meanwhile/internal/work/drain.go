@@ -78,7 +78,7 @@ func (c *Command) left(ctx context.Context, s job.Store) string {
 	f := ours(names...)
 	f.Limit = 1
 	if some, err := s.List(ctx, f); err == nil && len(some) == 0 {
-		said += " of other kinds than " + httprequest.Kind.Name() + ", which your own workers run"
+		said += " of kinds other than " + httprequest.Kind.Name() + ", which your own workers run"
 	}
 	return said
 }

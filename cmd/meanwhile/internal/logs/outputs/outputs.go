@@ -84,7 +84,7 @@ func openNATS(where *url.URL, secret string) (forward.Output, error) {
 	c := nats.Config{Stream: strings.Trim(where.Path, "/"), Subject: query.Get("subject")}
 	for key := range query {
 		if key != "subject" && key != "create" {
-			return nil, fmt.Errorf("NATS has no setting %.40q, but subject and create", key)
+			return nil, fmt.Errorf("NATS has no setting %.40q: its settings are subject and create", key)
 		}
 	}
 	if text := query.Get("create"); text != "" {
