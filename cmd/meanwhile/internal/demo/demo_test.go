@@ -343,9 +343,9 @@ func TestCheck(t *testing.T) {
 		"--latency: 1m0s: give a time":                func(c *Command) { c.Latency = time.Minute },
 		`--listen: "x" is not an address`:             func(c *Command) { c.Listen = "x" },
 		`--listen: ":80" can be reached by others`:    func(c *Command) { c.Listen = ":80" },
-		`--listen: "0.0.0.0:80" is open`:              func(c *Command) { c.Listen = "0.0.0.0:80" },
-		`--listen: "[::]:80" is open`:                 func(c *Command) { c.Listen = "[::]:80" },
-		`--listen: "example.com:80" is open`:          func(c *Command) { c.Listen = "example.com:80" },
+		`--listen: "0.0.0.0:80" can be reached`:       func(c *Command) { c.Listen = "0.0.0.0:80" },
+		`--listen: "[::]:80" can be reached`:          func(c *Command) { c.Listen = "[::]:80" },
+		`--listen: "example.com:80" can be reached`:   func(c *Command) { c.Listen = "example.com:80" },
 	} {
 		c := sound
 		change(&c)

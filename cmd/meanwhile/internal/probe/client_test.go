@@ -186,20 +186,20 @@ func TestFailures(t *testing.T) {
 		},
 		{
 			"a page", answer(200, "<html>"), "the answer is not from live.Handler",
-			"URL answers, but not as live.Handler does (invalid character '<' looking for beginning of value): give the path where that is mounted",
+			"URL answers, but not as live.Handler does (invalid character '<' looking for beginning of value): give the path where the handler is mounted",
 		},
 		{
 			"other JSON", answer(200, `{"cmdline":["x"],"memstats":{}}`), "the answer is not from live.Handler",
-			"URL answers, but not as live.Handler does (it has no pid and time): give the path where that is mounted",
+			"URL answers, but not as live.Handler does (it has no pid and time): give the path where the handler is mounted",
 		},
 		{
 			"JSON of other types", answer(200, `{"pid":"x"}`), "the answer is not from live.Handler",
 			"URL answers, but not as live.Handler does (json: cannot unmarshal string into Go struct field Snapshot.pid of type int): " +
-				"give the path where that is mounted",
+				"give the path where the handler is mounted",
 		},
 		{
 			"empty", answer(200, ""), "the answer is not from live.Handler",
-			"URL answers, but not as live.Handler does (EOF): give the path where that is mounted",
+			"URL answers, but not as live.Handler does (EOF): give the path where the handler is mounted",
 		},
 		{
 			"broken off", func(w http.ResponseWriter, _ *http.Request) {

@@ -56,7 +56,7 @@ func TestAwait(t *testing.T) {
 		{"it has no tables", 0, false, false, 0, 0, "or serve with --migrate"},
 		{"it gets tables", 20 * time.Second, true, false, 0, 20 * time.Second, ""},
 		{"it gets large indexes", 20 * time.Second, true, false, 10 * time.Minute, 10*time.Minute + 20*time.Second, ""},
-		{"it never starts", time.Hour, true, false, 0, time.Minute, "no answer for 1m0s: connection refused"},
+		{"it never starts", time.Hour, true, false, 0, time.Minute, "no response for 1m0s: connection refused"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
