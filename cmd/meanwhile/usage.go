@@ -23,7 +23,7 @@ func flagErrors() []flagError {
 		{regexp.MustCompile(`expected a float but got ("[^"]*")(?: \(\w+\))?`), `$1 is not a number`},
 		{regexp.MustCompile(`expected duration but got ("[^"]*"): time: (?:invalid|missing unit in|unknown unit "[^"]*" in) duration "[^"]*"`), `$1 is not a time such as 500ms, 10s or 2h`},
 		{regexp.MustCompile(`bool value must be true, 1, yes, false, 0 or no but got ("[^"]*")`), `$1 is neither true nor false`},
-		{regexp.MustCompile(`expected \w+ value but got ("-[^"]*") \((?:short|long) flag\); perhaps try --\S+=("[^"]*")\?`), `$1 looks like a flag; if it is the value, write it behind =`},
+		{regexp.MustCompile(`expected \w+ value but got ("-[^"]*") \((?:short|long) flag\); perhaps try --\S+=("[^"]*")\?`), `$1 looks like a flag; if it is the value, write it after =`},
 		{regexp.MustCompile(`expected \w+ value but got "EOL" \(<EOL>\)|missing value, expecting ".*"$`), `its value is missing`},
 		{regexp.MustCompile(` \(from envar (\w+)=.*\)$`), ` (from the variable $1)`},
 	}
@@ -34,7 +34,7 @@ func plainly(err error) error {
 	text := err.Error()
 	oneOf := regexp.MustCompile(`^(?:(--\S+)|\[?<\w+>\]?) must be one of ("[^ ]*") but got ("[^"]*")`)
 	if m := oneOf.FindStringSubmatch(text); m != nil {
-		return errors.New(strings.TrimPrefix(m[1]+": ", ": ") + m[3] + " is none of " + list(m[2]))
+		return errors.New(strings.TrimPrefix(m[1]+": ", ": ") + m[3] + " is not one of " + list(m[2]))
 	}
 	for _, e := range flagErrors() {
 		text = e.text.ReplaceAllString(text, e.instead)
