@@ -124,7 +124,7 @@ func TestCountByOutOfOrder(t *testing.T) {
 	}
 }
 
-// TestCountByValues: long values are truncated, and values with a NUL are told apart.
+// TestCountByValues: long values are truncated, and values with a NUL are distinguished.
 func TestCountByValues(t *testing.T) {
 	f := foundRecords{all: []logs.Record{
 		{Message: "a\x00", Task: "b"}, {Message: "a", Task: "\x00b"}, {Message: "x" + strings.Repeat("é", 1000)}, {Message: "x" + strings.Repeat("é", 2000)},
