@@ -33,9 +33,6 @@ const firstComparable = "ef2d50078260"
 // phase is the length of each step of a deployment, during which processes are killed, and stopped for longer than their leases.
 const phase = 3 * time.Second
 
-// deployedRate is how many jobs are enqueued each second. It is low: the test is about builds beside each other, not about load.
-const deployedRate = "80"
-
 // TestRollingDeployment runs processes of an earlier build and of today's on one store, with limits and limit keys, and kills them. The steps are:
 // the earlier build with its own tables; the earlier build with today's tables; both builds together; today's build alone; and, as after a rollback,
 // the earlier build with today's tables. No job is lost or duplicated, no limit is exceeded, and jobs that must run in order do.
@@ -50,7 +47,7 @@ func TestRollingDeployment(t *testing.T) {
 			out, err := proveBy(t, func(c *config) {
 				c.lease = 2 * time.Second // the first claim of a process may take long
 				c.self, c.prepare, c.program, c.drive = d.today, d.migrateDown, d.choose, d.drive
-			}, "-store", store, "-rate", deployedRate)
+			}, "-store", store)
 			t.Logf("beside %s\n%s", commit, out)
 			if err != nil {
 				t.Fatal(err)
