@@ -131,9 +131,9 @@ func (n *Node) setOutcome(err error, outcome outcome) {
 		if below := n.failureBelow(); below != nil {
 			err = below
 			flags |= isFailedBelow
-		} else if err != nil && n.canceled.Load().isError(err) {
+		} else if c := n.canceled.Load(); c != nil && c.isError(err) {
 			flags |= isInterrupted
-		} else if err != nil {
+		} else if err != nil { // c may be nil: the task that err is the failure of wakes n before it cancels n
 			err = n.Wrap(n.explain(err))
 		}
 	}
