@@ -165,7 +165,7 @@ func (a *adapter) refuse(s start) {
 func (a *adapter) adjust() {
 	// Items that have not ended are slower than the median: their times would be at the end of the sorted list.
 	n := len(a.times) + a.open
-	if n < startWindow/2 {
+	if n < startWindow/2 || len(a.times) <= n/2 {
 		return // the others failed, and failures say nothing about latency
 	}
 	slices.Sort(a.times)

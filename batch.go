@@ -161,8 +161,7 @@ func (b *batcher[T]) takeFailure() error {
 
 // ended returns the error with which the stream was canceled, or nil if it was not canceled.
 func (b *batcher[T]) ended() error {
-	b.scope.Pull(false) // a cancellation may not have arrived here yet
-	if c := b.scope.CanceledBy(); c != nil {
+	if c := b.scope.CatchUp(); c != nil { // it may not have arrived here yet
 		return c.Failure()
 	}
 	return nil

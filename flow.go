@@ -123,12 +123,11 @@ func (f *flow[In, Out]) await(s *slot[In, Out], t uint64, done <-chan struct{}) 
 		state := s.state.Load()
 		if state == ready(t) {
 			// The error may only be an effect of a cancellation that has arrived since.
-			f.cut = s.err != nil && f.scope.Err() != nil
+			f.cut = s.err != nil && f.scope.CatchUp() != nil
 			return !f.cut
 		}
 		if f.total.Load() == t+1 {
-			f.scope.Pull(false) // the source may have ended because of a cancellation that has not arrived here yet
-			f.cut = f.scope.CanceledBy() != nil
+			f.cut = f.scope.CatchUp() != nil // the source may have ended because of a cancellation that has not arrived here yet
 			return false
 		}
 		if f.starved.Load() {

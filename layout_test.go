@@ -38,7 +38,7 @@ var layoutRules = []layoutRule{
 	{packages: ".", ours: []string{"retry", "internal/scope", "internal/goroutine"}, tests: []string{"inspect", "tasklog", "internal/..."}},
 	{packages: "retry", tests: []string{"."}},
 	{packages: "measure", ours: []string{"."}},
-	{packages: "internal/scope", ours: []string{"internal/goroutine"}},
+	{packages: "internal/scope", ours: []string{"internal/goroutine"}, tests: []string{".", "retry"}},
 	{packages: "inspect", ours: []string{".", "internal/scope", "internal/goroutine"}, tests: []string{"retry", "internal/..."}},
 	{packages: "process", ours: []string{".", "inspect", "internal/scope"}, tests: []string{"retry", "internal/..."}},
 	{packages: "tasklog", ours: []string{"internal/scope"}, tests: []string{".", "inspect"}},

@@ -123,16 +123,21 @@ func (l *Limiter) startItem() start {
 func (l *Limiter) end(s start, err error) {
 	took := time.Since(s.at)
 	refused := isOverloaded(err)
+	if l.adaptTo(s, took, err == nil, refused) {
+		l.notify()
+	}
+}
+
+// adaptTo reports an end to the adaptive limit, and whether the limit has risen.
+func (l *Limiter) adaptTo(s start, took time.Duration, succeeded, refused bool) (risen bool) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	before := l.limit.Load()
-	now := l.adapt.end(s, took, err == nil, refused)
+	now := l.adapt.end(s, took, succeeded, refused)
 	if now != before {
 		l.put(int(now))
 	}
-	l.mu.Unlock()
-	if now > before {
-		l.notify()
-	}
+	return now > before
 }
 
 // isOverloaded reports whether err is marked as the answer of an overloaded server. Methods of err are the program's code:

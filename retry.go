@@ -54,7 +54,7 @@ func (p *retryPolicy) runPaced(n *scope.Node, pacer *Pacer, fn func(context.Cont
 		if err == nil {
 			return nil
 		}
-		if attempt == p.Attempts || n.Err() != nil || !p.worthwhile(err) {
+		if attempt == p.Attempts || n.CatchUp() != nil || !p.worthwhile(err) {
 			return afterAttempts(attempt, err)
 		}
 		delay := p.wait(bound, err)

@@ -556,6 +556,20 @@ func TestTaskThatIsCutShortBelow(t *testing.T) {
 			}
 		})
 	})
+	t.Run("timeout, and the task below ends before the function", func(t *testing.T) {
+		bubble(t, func(t *testing.T, ctx context.Context) {
+			err := Run(ctx, func(ctx context.Context) error {
+				Go(ctx, func(ctx context.Context) error {
+					_ = starts(ctx)
+					<-ctx.Done()
+					synctest.Wait()
+					return nil
+				}, Timeout(time.Second))
+				return nil
+			})
+			wantText(t, err, "task run/#1: "+late)
+		})
+	})
 	t.Run("Supervise", func(t *testing.T) {
 		bubble(t, func(t *testing.T, ctx context.Context) {
 			err := Supervise(ctx, func(ctx context.Context) error {
@@ -710,7 +724,7 @@ func TestObserverThatPanics(t *testing.T) {
 								panic("observed")
 							}
 						}))
-						if reported := err != nil && strings.Contains(err.Error(), "panic: observed"); reported != panicked && (last != "pull" || kind == TaskStarted) {
+						if reported := err != nil && strings.Contains(err.Error(), "panic: observed"); reported != panicked {
 							t.Errorf("panicked: %v, got %v", panicked, err)
 						}
 						if strings.Contains(fmt.Sprint(Trees()), "seen") {

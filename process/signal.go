@@ -76,12 +76,18 @@ func OnSignal(ctx context.Context, fn func(ctx context.Context, sig os.Signal) e
 		}
 	}, meanwhile.InBackground(), meanwhile.Name(q.name))
 	started = true
+	select {
+	case <-t.Done():
+		q.close() // the scope had no place for the task, and did not call its function
+	default:
+	}
 	return t
 }
 
 // A signalQueue keeps one signal of each kind: each kind has a channel with a buffer of one.
 type signalQueue struct {
 	name  string
+	ended sync.Once
 	kinds []chan os.Signal
 	sigs  []os.Signal          // the signal of each kind
 	cases []reflect.SelectCase // the end of the ctx, then the kinds
@@ -118,12 +124,14 @@ func (q *signalQueue) next(ctx context.Context) (os.Signal, error) {
 	return value.Interface().(os.Signal), nil
 }
 
+// close gives the signals their usual effect again. It may be called more than once.
 func (q *signalQueue) close() {
-	for i, c := range q.kinds {
-		signal.Stop(c)
-		signalWaiters.add(q.sigs[i], -1)
-	}
-	q.kinds = nil
+	q.ended.Do(func() {
+		for i, c := range q.kinds {
+			signal.Stop(c)
+			signalWaiters.add(q.sigs[i], -1)
+		}
+	})
 }
 
 // signalWaiters counts the tasks of OnSignal by their signals. For some signals, Main ends the process only if no task waits

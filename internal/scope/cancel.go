@@ -184,6 +184,19 @@ func (n *Node) CancelBecause(cause error) bool {
 // CanceledBy returns what canceled n before it ended, or nil. It is for use until n has ended.
 func (n *Node) CanceledBy() *cancellation { return n.canceled.Load() }
 
+// CatchUp cancels n if a task above it is canceled already: a cancellation goes down the tree from task to task, which takes a while where
+// there are many. It returns what has canceled n, or nil. Like Pull, it does not look beyond a shield.
+func (n *Node) CatchUp() *cancellation {
+	n.Pull(false)
+	for p := n; n.canceled.Load() == nil && p.Kind() != KindShield && p.Parent != nil; {
+		p = p.Parent
+		if c := p.canceled.Load(); c != nil {
+			n.Cancel(c)
+		}
+	}
+	return n.canceled.Load()
+}
+
 // Cancel cancels n and everything below it and reports whether n was still live. A shielded task below n gets its grace period first. The
 // wakers are called without a lock.
 func (n *Node) Cancel(c *cancellation) bool {
@@ -200,7 +213,7 @@ func (n *Node) Cancel(c *cancellation) bool {
 		}
 		x.mu.Lock()
 		if x.canceled.Load() == nil {
-			live = live || x == n
+			live = live || x == n && !x.Is(IsFinished)
 			x.canceled.Store(c)
 			if x.done != nil {
 				close(x.done)

@@ -44,6 +44,9 @@ func (n *Node) Finish(err error) error {
 		n.flags.Or(isClosed)
 	}
 	n.mu.Unlock()
+	if leaf {
+		err, outcome = n.judgeCut(err, outcome)
+	}
 
 	// A failure is recorded in the scopes before those who wait for the task are woken, so that the scopes recognize it as a duplicate
 	// when a waiter returns it. A task with nothing below it is marked as ended before its scope is canceled, so that a waiter
@@ -63,22 +66,31 @@ func (n *Node) Finish(err error) error {
 	}
 	if !leaf {
 		n.Join()
-		cut := outcome == succeeded && n.Is(isCut) && n.failureBelow() == nil
-		if cut { // the function has returned nil, but n's cancellation has stopped a task that it started
-			err = n.canceled.Load().Failure()
-			if outcome = n.judge(err); outcome == failed {
-				err = n.Wrap(err)
-				n.record(err)
-			}
+		known := outcome == failed
+		err, outcome = n.judgeCut(err, outcome)
+		cut := !known && outcome == failed
+		if cut {
+			err = n.Wrap(err)
+			n.record(err)
 		}
 		n.setOutcome(err, outcome)
-		if cut && outcome == failed {
+		if cut {
 			n.cancelTop(err)
 		}
 	}
 	n.release()
 	defer n.unlink() // the observer may call Goexit
 	return n.report(outcome)
+}
+
+// judgeCut judges a task again, below which nothing runs any more: if its function has returned nil, but its cancellation has stopped a task
+// that it started, its error is that of the cancellation.
+func (n *Node) judgeCut(err error, o outcome) (error, outcome) {
+	if o != succeeded || !n.Is(isCut) || n.failureBelow() != nil {
+		return err, o
+	}
+	err = n.CatchUp().Failure()
+	return err, n.judge(err)
 }
 
 // report passes the error of a finished task to its supervisor and its observer, and returns it.
@@ -204,6 +216,14 @@ func (n *Node) release() {
 
 // reportEnd calls the observer with the error that n has ended with. If the observer panics, it returns that as an error.
 func (n *Node) reportEnd(err error) (late error) {
+	if n.shared.observe == nil {
+		return nil
+	}
+	return n.observeEnd(err, time.Since(n.lazy.started))
+}
+
+// observeEnd calls the observer, if there is one.
+func (n *Node) observeEnd(err error, took time.Duration) (late error) {
 	f := n.shared.observe
 	if f == nil {
 		return nil
@@ -214,7 +234,7 @@ func (n *Node) reportEnd(err error) (late error) {
 			late = n.Wrap(NewPanic(recover()))
 		}
 	}()
-	f.TaskEnded(n.Path(), err, time.Since(n.lazy.started))
+	f.TaskEnded(n.Path(), err, took)
 	return nil
 }
 
@@ -229,6 +249,10 @@ func (n *Node) failLate(err error) {
 		n.cancelTop(err)
 		return
 	}
+	if n.Parent.Kind() == KindStream { // whose failures nobody reads
+		n.Parent.Parent.FailLater(err)
+		return
+	}
 	n.Parent.fails(err)
 }
 
@@ -238,7 +262,7 @@ func (n *Node) FailLater(err error) {
 	for p := n; p != nil; p = p.Parent {
 		top := p.top()
 		if top.failsUntilClosed(err) {
-			p.failedBelow(err, top)
+			p.failedBelowLater(err, top)
 			top.Cancel(&cancellation{err: context.Canceled, Cause: err, from: top})
 			return
 		}
@@ -247,8 +271,8 @@ func (n *Node) FailLater(err error) {
 	path := ""
 	if n != nil {
 		path = n.Path()
-		if f := n.shared.observe; f != nil {
-			f.TaskEnded(path, err, 0)
+		if late := n.observeEnd(err, 0); late != nil {
+			slog.Error("a panic of an observer after the end of a task", "task", path, "error", late)
 		}
 	}
 	slog.Error("a panic after the end of its task", "task", path, "error", err)
@@ -313,17 +337,38 @@ func (n *Node) failedBelow(err error, top *Node) {
 	}
 }
 
+// failedBelowLater is failedBelow for a failure of a task that has ended. It begins at the top: a task that stops at n may rely on it that the
+// tasks above n have a failure, too.
+func (n *Node) failedBelowLater(err error, top *Node) {
+	var path []*Node
+	for ; n != top; n = n.Parent {
+		path = append(path, n)
+	}
+	for _, p := range slices.Backward(path) {
+		p.mu.Lock()
+		if r := p.moreLocked(); r.first == nil {
+			r.first = err
+		}
+		p.mu.Unlock()
+	}
+}
+
 // cancelTop cancels the top of n, the highest task that a failure of n fails.
 func (n *Node) cancelTop(err error) {
 	top := n.top()
 	top.Cancel(&cancellation{err: context.Canceled, Cause: err, from: top})
 }
 
-// markCut marks n and the scopes above whose work was left unfinished because of the cancellation that reached n.
+// markCut marks n and the scopes above whose work was left unfinished because of the cancellation that reached n, up to the one where it
+// entered the tree, or the shield that it passed after the grace period. Those between may not have it yet, or may have another one that was
+// first.
 func (n *Node) markCut() {
-	c := n.canceled.Load()
-	for ; n != nil && n.Kind() != KindStream && n.canceled.Load() == c && !n.Is(IsBackground|isCut); n = n.Parent {
+	from := n.canceled.Load().from
+	for ; n != nil && n.Kind() != KindStream && !n.Is(IsBackground|isCut); n = n.Parent {
 		n.flags.Or(isCut)
+		if n == from || n.Kind() == KindShield {
+			return
+		}
 	}
 }
 

@@ -25,8 +25,7 @@ func (n *Node) judge(err error) outcome {
 	if _, ok := err.(*panicked); ok || err == ErrGoexit {
 		return failed
 	}
-	n.Pull(false)
-	c := n.canceled.Load()
+	c := n.CatchUp()
 	recorded := n.top().recorded()
 	if c == nil && len(recorded) == 0 {
 		return failed
@@ -130,9 +129,6 @@ func (n *Node) top() *Node {
 
 // failureBelow returns the first failure of a task below n that counts for n, joined with the others whose top is n.
 func (n *Node) failureBelow() error {
-	if n.canceled.Load() == nil {
-		return nil // a failure cancels all from its top down before the tasks above can end
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch r := n.lazy; {

@@ -340,10 +340,9 @@ func (n *Node) Done() <-chan struct{} {
 	defer n.mu.Unlock()
 	if n.done == nil {
 		if n.use()&IsFinished != 0 || n.canceled.Load() != nil {
-			n.done = closed
-		} else {
-			n.done = make(chan struct{})
+			return closed // not stored: a cancellation that comes after the end closes n.done
 		}
+		n.done = make(chan struct{})
 	}
 	return n.done
 }

@@ -117,7 +117,7 @@ func (n *Node) sum(err error, outcome outcome) error {
 	case none && err != nil:
 		return err
 	case none && n.Is(isCut):
-		return n.canceled.Load().Failure()
+		return n.CatchUp().Failure()
 	case err != nil:
 		f = f.ledBy(err, outcome)
 	}
