@@ -147,14 +147,14 @@ func TestSetCronsAnotherSpec(t *testing.T) {
 					return job.New("c", json.RawMessage(tick.Format(`"15:04"`)))
 				}}
 			}
-			w := job.NewWorker(r.store, job.Config{Crons: []job.Cron{cron("0 1 * * *")}}, job.Define[string]("c").Handle(func(_ context.Context, tick string) error {
+			w := job.NewWorker(r.store, job.Config{Crons: []job.Cron{cron("1 0 * * *")}}, job.Define[string]("c").Handle(func(_ context.Context, tick string) error {
 				ticks = append(ticks, tick)
 				return nil
 			}))
 			r.run(w)
-			time.Sleep(2*time.Hour + 5*time.Minute)
-			r.must(w.SetCrons(cron("30 1,2 * * *")))
-			time.Sleep(time.Hour + 10*time.Second)
+			time.Sleep(3*time.Minute + 5*time.Second)
+			r.must(w.SetCrons(cron("2,4 0 * * *")))
+			time.Sleep(2*time.Minute + 10*time.Second)
 			r.must(w.SetCrons(cron("* * * * *")))
 			time.Sleep(90 * time.Second)
 			for i := range 3 {
@@ -162,7 +162,7 @@ func TestSetCronsAnotherSpec(t *testing.T) {
 				time.Sleep(time.Minute)
 			}
 			r.end()
-			want := []string{"01:00", "02:30", "03:06", "03:07", "03:08", "03:09"}
+			want := []string{"00:01", "00:04", "00:06", "00:07", "00:08", "00:09"}
 			if !slices.Equal(ticks, want) {
 				t.Errorf("policy %d: ticks %v, want %v", policy, ticks, want)
 			}

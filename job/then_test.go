@@ -107,9 +107,10 @@ func TestWhatFollowsComplete(t *testing.T) {
 // TestMuchFollows: many jobs with a thousand follow-up jobs each are not written in one transaction.
 func TestMuchFollows(t *testing.T) {
 	t.Parallel()
+	const jobs = 10
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
-		for range 50 {
+		for range jobs {
 			r.enqueue()
 		}
 		largest := 0
@@ -125,7 +126,7 @@ func TestMuchFollows(t *testing.T) {
 		t.Cleanup(r.end)
 		seconds(3)
 		infos, err := r.store.Queues(r.ctx)
-		if err != nil || len(infos) != 1 || infos[0].Queued != 50*job.MaxThen {
+		if err != nil || len(infos) != 1 || infos[0].Queued != jobs*job.MaxThen {
 			t.Errorf("queues %+v, %v", infos, err)
 		}
 		if largest > job.MaxThen {
