@@ -33,11 +33,12 @@ type session struct {
 
 	mu      sync.Mutex
 	why     error         // why it has to stop; nil while it does not
+	failed  error         // why nothing is appended any more; nil while batches are
 	pending []pending     // batches that were read and not appended yet
 	size    int           // the bytes of their records
 	ended   bool          // whether nothing more is added to pending
 	more    chan struct{} // has a value after pending or ended has changed
-	less    chan struct{} // has a value after size has decreased
+	less    chan struct{} // has a value after size has decreased or failed was set
 }
 
 // A pending batch waits to be appended.
@@ -54,14 +55,13 @@ func newSession(s *Sessions, conn net.Conn) *session {
 	}
 }
 
-// stop makes reading end, also while it waits for data or for memory.
+// stop makes reading end, also while it waits for data. A batch that waits for memory is still kept.
 func (c *session) stop(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.why == nil {
 		c.why = why
 		_ = c.conn.SetReadDeadline(time.Unix(1, 0))
-		cond.Signal(c.less)
 	}
 }
 
@@ -96,7 +96,10 @@ func (c *session) work(ctx context.Context) error {
 		return err
 	}
 	keeping := meanwhile.Async(ctx, func(ctx context.Context) (failed, _ error) {
-		return c.keep(ctx), nil // as a result: a failure would cancel the scope, and the client would get no refusal
+		if failed = c.keep(ctx); failed != nil {
+			c.fail(failed)
+		}
+		return failed, nil // as a result: a failure would cancel the scope, and the client would get no refusal
 	}, meanwhile.Name("keep"))
 	err := c.read(ctx)
 	c.mu.Lock()

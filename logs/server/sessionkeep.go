@@ -42,19 +42,30 @@ func (c *session) addBatch(ctx context.Context, f logwire.Frame) error {
 	}
 	c.last = h.Last
 	c.mu.Lock()
-	c.pending = append(c.pending, p)
-	c.size += p.held
+	failed := c.failed
+	if failed == nil {
+		c.pending = append(c.pending, p)
+		c.size += p.held
+	}
 	c.mu.Unlock()
+	if failed != nil {
+		c.free(p)
+		return failed
+	}
 	cond.Signal(c.more)
 	return nil
 }
 
-// makeRoom waits until there is memory for a batch that was read, even if the session has to stop: there is always enough for one batch.
+// makeRoom waits until there is memory for a batch that was read, even if the session has to stop: there is always enough for one batch. It
+// returns an error if nothing is appended any more.
 func (c *session) makeRoom(ctx context.Context, size int) error {
 	for {
 		c.mu.Lock()
-		fits := c.size == 0 || c.size+size <= c.s.c.Pending
+		failed, fits := c.failed, c.size == 0 || c.size+size <= c.s.c.Pending
 		c.mu.Unlock()
+		if failed != nil {
+			return failed
+		}
 		if fits {
 			return c.s.c.Memory.Acquire(ctx, size)
 		}
@@ -66,7 +77,7 @@ func (c *session) makeRoom(ctx context.Context, size int) error {
 	}
 }
 
-// keep appends pending batches and acknowledges them, until nothing more is added. An error stops the reading.
+// keep appends pending batches and acknowledges them, until nothing more is added.
 func (c *session) keep(ctx context.Context) error {
 	var batches []*logs.Batch
 	var taken []pending
@@ -108,10 +119,22 @@ func (c *session) keep(ctx context.Context) error {
 			err = c.send(logwire.AppendNumber(nil, logwire.KindAck, last))
 		}
 		if err != nil {
-			c.stop(err)
 			return err
 		}
 	}
+}
+
+// fail stops the reading after an error of keep, and frees the batches that nobody appends now, so that other sessions have their memory.
+func (c *session) fail(why error) {
+	c.stop(why)
+	c.mu.Lock()
+	left := c.pending
+	c.failed, c.pending = why, nil
+	c.mu.Unlock()
+	for _, p := range left {
+		c.free(p)
+	}
+	cond.Signal(c.less)
 }
 
 func (c *session) free(p pending) {

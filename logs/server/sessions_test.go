@@ -268,6 +268,53 @@ func TestSessionTellsOfTrouble(t *testing.T) {
 	})
 }
 
+// TestSessionFails lets the append of a batch, or its acknowledgement, fail while others are pending or wait for memory: the session ends, and
+// frees the memory of all of them.
+func TestSessionFails(t *testing.T) {
+	tests := []struct {
+		name            string
+		pending, memory int
+		noAck           bool // whether the client does not read the acknowledgement; otherwise the append fails
+	}{
+		{"others are pending", 4 << 20, 4 << 20, false},
+		{"one waits for those before it", 1000, 4 << 20, false},
+		{"one waits for memory", 4 << 20, 1000, false},
+		{"no acknowledgement", 1000, 4 << 20, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			inScope(t, func(ctx context.Context) error {
+				store, id, memory := logtest.NewMemory(), logs.NewClient(), meanwhile.NewSemaphore(test.memory)
+				store.Hold = make(chan struct{})
+				if !test.noAck {
+					store.Fail = logs.ErrFull
+				}
+				s := NewSessions(store, SessionConfig{Pending: test.pending, Memory: memory})
+				c, task := serveRaw(t, ctx, s)
+				c.send(append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...))
+				c.want(logwire.KindWelcome, 0)
+				for i, size := range []int{50, 850, 200} { // the first one is being appended when the others come
+					b := logs.Batch{Service: "test", Client: id, First: uint64(i + 1), Last: uint64(i + 1)}
+					b.Add(&logs.View{Message: make([]byte, size)})
+					c.send(dataFrame(&b, logwire.CompressNone, b.Data))
+					synctest.Wait()
+				}
+				close(store.Hold)
+				if !test.noAck {
+					c.wantRefusal(logs.RefusedUnavailable, "cannot be kept at present")
+				}
+				if _, err := task.Wait(ctx); err == nil {
+					t.Error("the session has no error")
+				}
+				if n := memory.InUse(); n > 0 {
+					t.Errorf("%d bytes of memory are still in use", n)
+				}
+				return c.conn.Close()
+			})
+		})
+	}
+}
+
 // TestSessionSuperseded opens a second connection of a client while the first one's records are being kept: it is welcomed
 // with their number.
 func TestSessionSuperseded(t *testing.T) {
