@@ -63,22 +63,47 @@ func (f *Reader) consume(n int) {
 	f.n -= n
 }
 
+// ReadHello reads the frame after Magic. Since its client may have no key, it returns an error for any other frame before it allocates memory
+// for its body. It returns io.EOF only before the frame.
+func (f *Reader) ReadHello() (h Hello, err error) {
+	if err := f.readHead(nil); err != nil {
+		return h, err
+	}
+	if f.buf[0] != KindHello {
+		return h, ErrBody
+	}
+	frame, err := f.Next(nil)
+	if err != nil {
+		return h, err
+	}
+	defer GiveBuffer(frame.Room)
+	return h, h.Parse(frame.Body)
+}
+
+// readHead reads until the head of a frame is in f.buf.
+func (f *Reader) readHead(begun func() error) error {
+	for called := false; f.n < HeadSize; {
+		if f.n > 0 && !called && begun != nil {
+			called = true
+			if err := begun(); err != nil {
+				return err
+			}
+		}
+		if err := f.fill(); err != nil {
+			if f.n > 0 && errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+	}
+	return nil
+}
+
 // Next reads a frame. It calls begun, which may be nil, when it has to wait for the rest of a frame. It returns io.EOF only between frames.
 func (f *Reader) Next(begun func() error) (Frame, error) {
 	if f.body == nil {
-		for called := false; f.n < HeadSize; {
-			if f.n > 0 && !called && begun != nil {
-				called = true
-				if err := begun(); err != nil {
-					return Frame{}, err
-				}
-			}
-			if err := f.fill(); err != nil {
-				if f.n > 0 && errors.Is(err, io.EOF) {
-					err = io.ErrUnexpectedEOF
-				}
-				return Frame{}, err
-			}
+		if err := f.readHead(begun); err != nil {
+			return Frame{}, err
 		}
 		size, err := BodySize(f.buf)
 		if err != nil {

@@ -121,15 +121,8 @@ func (c *session) greet(ctx context.Context) error {
 		return err
 	}
 	c.begun = true
-	f, err := c.in.Next(nil)
+	h, err := c.in.ReadHello()
 	if err != nil {
-		return err
-	}
-	defer logwire.GiveBuffer(f.Room)
-	var h logwire.Hello
-	if f.Kind != logwire.KindHello {
-		return logwire.ErrBody
-	} else if err := h.Parse(f.Body); err != nil {
 		return err
 	}
 	if !c.s.allowed(h.Key) {

@@ -170,6 +170,7 @@ func TestSessionRefuses(t *testing.T) {
 	damaged := testBatch(id, 1, 1)
 	damaged[len(damaged)-1] ^= 1
 	giant := append(bytes.Clone(good), logwire.KindData, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0)
+	early := append([]byte(logwire.Magic), logwire.KindData, 0, 0, 0x40, 0, 0, 0, 0, 0) // the head of 4 MiB, whose body does not come
 	lying := logs.Batch{Service: "test", First: 1, Last: 2, Count: 2, Data: (&logs.View{Message: []byte("one")}).Append(nil)}
 	bomb := logs.Batch{Service: "test", First: 1, Last: 1, Count: 1, Data: make([]byte, 100)}
 	packed := logwire.NewCompressor().EncodeAll(make([]byte, 64<<20), nil)
@@ -187,6 +188,7 @@ func TestSessionRefuses(t *testing.T) {
 		{"no key", append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...), logs.RefusedKey, "key"},
 		{"a wrong key", append([]byte(logwire.Magic), logwire.Hello{Client: id, Key: "Secret"}.Append(nil)...), logs.RefusedKey, "key"},
 		{"no hello", append([]byte(logwire.Magic), logwire.AppendBye(nil)...), logs.RefusedFrame, "hold"},
+		{"a batch before the hello", early, logs.RefusedFrame, "hold"},
 		{"damage", append(bytes.Clone(good), damaged...), logs.RefusedFrame, "checksum"},
 		{"a giant", giant, logs.RefusedFrame, "longer"},
 		{"a number again", append(append(bytes.Clone(good), testBatch(id, 3, 4)...), testBatch(id, 4, 5)...), logs.RefusedFrame, "follow"},
