@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
@@ -17,7 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A fickleStore keeps messages, and refuses every third call.
+// A fickleStore keeps messages, and refuses every third call, and as every store does, a batch that is too large.
 type fickleStore struct {
 	storage.Store
 	mu      sync.Mutex
@@ -34,6 +35,11 @@ func (s *fickleStore) Append(_ context.Context, batches ...*logs.Batch) error {
 	defer s.mu.Unlock()
 	if s.calls++; s.calls%3 == 1 {
 		return errors.New("not now")
+	}
+	for _, b := range batches {
+		if len(b.Data) > logs.MaxBatch {
+			return fmt.Errorf("a batch has %d bytes", len(b.Data))
+		}
 	}
 	for _, b := range batches {
 		s.batches++
@@ -123,5 +129,31 @@ func TestStoreRecovers(t *testing.T) {
 	failed, recovered := strings.Index(said.String(), "the store does not take records"), strings.Index(said.String(), "the store takes records again")
 	if failed < 0 || recovered < failed {
 		t.Errorf("the log has a failure at %d, and that it is over at %d:\n%s", failed, recovered, said.String())
+	}
+}
+
+// Records that each come twice become batches that a store takes, although the reports of repeats are longer than the records.
+func TestReportsOfRepeatsFitIntoAStore(t *testing.T) {
+	store, routes := &fickleStore{}, []server.Route{{Dedupe: true, To: []server.Destination{{Store: true}}}}
+	const records = logs.MaxBatchRecords
+	synctest.Test(t, func(t *testing.T) {
+		serve(t, server.Config{Store: store, Routes: routes}, func(ctx context.Context, s *server.Server) {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			f := s.Batcher("test")
+			for i := range records {
+				f.Add(&logs.View{Service: []byte("app"), Message: []byte{'a' + byte(i/2%2)}})
+			}
+			if err := f.Sync(ctx); err != nil {
+				t.Errorf("the records are not stored: %v", err)
+			}
+		})
+	})
+	count := map[string]int{}
+	for _, message := range store.got {
+		count[message]++
+	}
+	if count["a"] != records/4 || count["b"] != records/4 || count["Last"] != records/2 {
+		t.Errorf("of %d records: got %v", records, count)
 	}
 }

@@ -147,6 +147,10 @@ func (o *storeOutput) dedupe(b *logs.Batch) {
 			o.repeats++
 			continue
 		}
+		if len(kept.Data) > logs.MaxBatch-logs.MaxRecord { // a report may be longer than the records that it stands for
+			o.merge(&kept)
+			kept = logs.Batch{Service: b.Service, Data: kept.Data[:0]} // merge has copied it
+		}
 		r.report(&kept)
 		r.last, r.level = append(r.last[:0], same...), v.Level
 		kept.Add(&v)
