@@ -114,7 +114,7 @@ func takeBulk(ctx context.Context, to input.Batcher, request []byte, index strin
 	}
 	var decoder Decoder
 	var view logs.View
-	waiting := 0
+	var waiting body.Waiting
 	for i, rest := 0, request; i < len(outcomes); i++ {
 		var a action
 		a, rest, _ = nextAction(rest, index)
@@ -127,9 +127,9 @@ func takeBulk(ctx context.Context, to input.Batcher, request []byte, index strin
 			if len(view.Service) == 0 {
 				view.Service = []byte(serviceOf(a.index))
 			}
+			full := waiting.Add(sizeOf(&view))
 			to.Add(&view)
-			if waiting += len(a.document); waiting >= flushed {
-				waiting = 0
+			if full {
 				if err := to.Flush(ctx); err != nil {
 					return nil, err
 				}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/body"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/input"
 )
@@ -164,6 +165,7 @@ type taker struct {
 	to      input.Batcher
 	service []byte
 	records int
+	waiting body.Waiting // since the last flush
 
 	decoder Decoder
 	view    logs.View
@@ -171,42 +173,46 @@ type taker struct {
 
 // receive adds all records up to the first malformed one.
 func (t *taker) receive(ctx context.Context, s *splitter) error {
-	taken := 0
 	for {
 		frame, err := s.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		var full bool
 		if err == nil {
-			err = t.add(frame, s.values)
+			full, err = t.add(frame, s.values)
 		}
 		if err != nil {
 			return &lineError{s.line, err}
 		}
-		if taken += len(frame); taken >= flushed {
+		if full {
 			if err := t.to.Flush(ctx); err != nil {
 				return &syncError{err}
 			}
-			taken = 0
 		}
 	}
 }
 
-const flushed = 256 << 10 // bytes of a body after which the batcher is flushed
-
-func (t *taker) add(frame []byte, object bool) error {
+// add adds the record of a line or object, and reports whether it is time for a flush.
+func (t *taker) add(frame []byte, object bool) (full bool, err error) {
 	if err := t.decoder.Decode(frame, &t.view); err != nil {
 		if object || bytes.HasPrefix(bytes.TrimSpace(frame), []byte{'{'}) {
-			return err
+			return false, err
 		}
 		t.view.Message = frame
 	}
 	if len(t.view.Service) == 0 {
 		t.view.Service = t.service
 	}
+	full = t.waiting.Add(sizeOf(&t.view))
 	t.to.Add(&t.view)
 	t.records++
-	return nil
+	return full, nil
+}
+
+// sizeOf returns the bytes of the texts and attributes of a record.
+func sizeOf(v *logs.View) int {
+	return len(v.Message) + len(v.Task) + len(v.Job) + len(v.EncodedAttrs())
 }
 
 // A lineError is the error of a line.

@@ -131,6 +131,32 @@ func TestHandlerTakesEqualLines(t *testing.T) {
 	}
 }
 
+// TestEmptyRecordsAreFlushed: many records without text, which take hardly any bytes in a body, do not wait in memory for one flush.
+func TestEmptyRecordsAreFlushed(t *testing.T) {
+	const lines = 20_000
+	for what, send := range map[string]func(*logtest.Recorder) *httptest.ResponseRecorder{
+		"lines": func(recorder *logtest.Recorder) *httptest.ResponseRecorder {
+			return post(recorder, Config{}, strings.NewReader(strings.Repeat("{}\n", lines)))
+		},
+		"bulk": func(recorder *logtest.Recorder) *httptest.ResponseRecorder {
+			return ask(recorder, http.MethodPost, "/_bulk", strings.Repeat("{\"create\":{}}\n{}\n", lines))
+		},
+	} {
+		var recorder logtest.Recorder
+		most := 0
+		recorder.OnFlush = func(context.Context) error {
+			most = max(most, len(recorder.Added()))
+			return nil
+		}
+		if w := send(&recorder); w.Code != 200 || len(recorder.Records()) != lines {
+			t.Errorf("%s: got %d, %d records", what, w.Code, len(recorder.Records()))
+		}
+		if most > 4096 {
+			t.Errorf("%s: up to %d records waited for a flush", what, most)
+		}
+	}
+}
+
 func TestHandlerWhenFull(t *testing.T) {
 	for err, want := range map[error]int{
 		fmt.Errorf("disk: %w", logs.ErrFull): 503, logs.ErrClosed: 503, context.DeadlineExceeded: 503, errors.New("disk on fire at /var/x"): 500,

@@ -167,6 +167,28 @@ func TestHandlerWhenFull(t *testing.T) {
 	}
 }
 
+// TestEmptyEntriesAreFlushed: many entries without text, which take hardly any bytes in a request, do not wait in memory for one flush.
+func TestEmptyEntriesAreFlushed(t *testing.T) {
+	const entries = 20_000
+	for kind, body := range map[string][]byte{
+		"":                 snappy.Encode(nil, message(nil, 1, append(message(nil, 1, "{}"), bytes.Repeat([]byte{2<<3 | 2, 0}, entries)...))),
+		"application/json": []byte(`{"streams":[{"stream":{},"values":[["1",""]` + strings.Repeat(`,["1",""]`, entries-1) + `]}]}`),
+	} {
+		var recorder logtest.Recorder
+		most := 0
+		recorder.OnFlush = func(context.Context) error {
+			most = max(most, len(recorder.Added()))
+			return nil
+		}
+		if w := post(&recorder, body, "Content-Type", kind); w.Code != 204 || len(recorder.Records()) != entries {
+			t.Errorf("%q: got %d %s, %d records", kind, w.Code, w.Body, len(recorder.Records()))
+		}
+		if most > 4096 {
+			t.Errorf("%q: up to %d records waited for a flush", kind, most)
+		}
+	}
+}
+
 // TestHandlerBoundsDecoding: a request in JSON is accepted only if there is memory for its body and for the copies of its streams.
 func TestHandlerBoundsDecoding(t *testing.T) {
 	request := []byte(`{"streams":[{"stream":{},"values":[["1","` + strings.Repeat("x", 3<<10) + `"]]}]}`)

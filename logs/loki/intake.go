@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/meanwhile-go/meanwhile/internal/body"
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/input"
@@ -15,9 +16,8 @@ const Service = "loki"
 
 // Bounds of one stream and of one entry.
 const (
-	maxPairs  = 500       // labels of a stream, and pairs of structured metadata of an entry
-	maxLabels = 32 << 10  // bytes of the labels of a stream, which each of its records has
-	flushed   = 256 << 10 // bytes of records after which the batcher is flushed
+	maxPairs  = 500      // labels of a stream, and pairs of structured metadata of an entry
+	maxLabels = 32 << 10 // bytes of the labels of a stream, which each of its records has
 )
 
 // A malformedError describes why a request is malformed.
@@ -34,7 +34,7 @@ type intake struct {
 	ctx     context.Context
 	to      input.Batcher
 	records int
-	waiting int // bytes of records since the last flush
+	waiting body.Waiting // since the last flush
 
 	labels  labels // of the stream
 	view    logs.View
@@ -99,12 +99,12 @@ func (in *intake) entry(nanoseconds int64, line string, metadata []pair) error {
 		}
 		in.add(p)
 	}
+	full := in.waiting.Add(len(line) + len(v.EncodedAttrs()))
 	in.to.Add(v)
 	in.records++
-	if in.waiting += len(line) + len(v.EncodedAttrs()); in.waiting < flushed {
+	if !full {
 		return nil
 	}
-	in.waiting = 0
 	return in.to.Flush(in.ctx)
 }
 

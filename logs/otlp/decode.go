@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 
+	"github.com/meanwhile-go/meanwhile/internal/body"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/input"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -14,17 +15,13 @@ import (
 type intake struct {
 	to      input.Batcher
 	flush   func() error // of the batcher
-	waiting int          // bytes of records since the last flush
+	waiting body.Waiting // since the last flush
 	records int64
 }
 
 func newIntake(ctx context.Context, to input.Batcher) *intake {
 	return &intake{to: to, flush: func() error { return to.Flush(ctx) }}
 }
-
-// flushed is the number of bytes of records after which the batcher is flushed. Each record has the attributes of its resource, so that the
-// records can be many times as large as the body.
-const flushed = 256 << 10
 
 // A flushError is an error of the batcher; other errors come from the body.
 type flushError struct{ err error }
@@ -170,12 +167,11 @@ func (in *intake) logRecord(m making, b []byte) error {
 		m.AddAttr(slog.Uint64(droppedKey, m.dropped))
 	}
 	in.records++
-	in.waiting += len(m.Message) + len(m.Task) + len(m.Job) + len(m.EncodedAttrs())
+	full := in.waiting.Add(len(m.Message) + len(m.Task) + len(m.Job) + len(m.EncodedAttrs()))
 	in.to.Add(&m.View)
-	if in.waiting < flushed {
+	if !full {
 		return nil
 	}
-	in.waiting = 0
 	if err := in.flush(); err != nil {
 		return &flushError{err}
 	}

@@ -343,6 +343,29 @@ func TestRecordsAreHandedOnAsTheyCome(t *testing.T) {
 	}
 }
 
+// TestEmptyRecordsAreHandedOnAsTheyCome: many records without texts and attributes, which take hardly any bytes in a body, do not wait in memory
+// for one flush.
+func TestEmptyRecordsAreHandedOnAsTheyCome(t *testing.T) {
+	const records = 20_000
+	for contentType, body := range map[string][]byte{
+		"application/x-protobuf": appendBytes(nil, 1, appendBytes(nil, 2, bytes.Repeat([]byte{2<<3 | 2, 0}, records))),
+		"application/json":       []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}` + strings.Repeat(",{}", records-1) + `]}]}]}`),
+	} {
+		var f logtest.Recorder
+		most := 0
+		f.OnFlush = func(context.Context) error {
+			most = max(most, len(f.Added()))
+			return nil
+		}
+		if w := post(t, handlerTo(&f), contentType, body); w.Code != 200 || len(f.Records()) != records {
+			t.Errorf("%s: got %d, %d records", contentType, w.Code, len(f.Records()))
+		}
+		if most > 4096 {
+			t.Errorf("%s: up to %d records waited for a flush", contentType, most)
+		}
+	}
+}
+
 // TestKeysWithinKeysAreBounded: the joined keys of nested attributes are bounded. Otherwise a long key with many keys below it could use up all
 // memory.
 func TestKeysWithinKeysAreBounded(t *testing.T) {
