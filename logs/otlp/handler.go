@@ -71,12 +71,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // if the connection supports deadlines
 	request, release, err := h.bodies.Read(r)
 	defer release()
-	if err == nil && asJSON {
-		if request, err = fromJSON(request); err != nil {
-			err = &body.Problem{Status: http.StatusBadRequest, Text: err.Error()}
-		}
-	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case asJSON:
+		err = h.receiveJSON(ctx, to, request)
+	default:
 		err = receive(ctx, to, request)
 	}
 	if err != nil {
@@ -99,6 +98,21 @@ func explain(err error, to input.Batcher) *body.Problem {
 		to.Refuse("OTLP: " + http.StatusText(answer.Status))
 	}
 	return answer
+}
+
+// receiveJSON does what receive does for a request in JSON, if there is memory for its translation, and for the copies of its lists of resources,
+// scopes and records.
+func (h *handler) receiveJSON(ctx context.Context, to input.Batcher, text []byte) error {
+	size := 4 * len(text)
+	if !h.bodies.Budget.TryAcquire(size) {
+		return body.Busy()
+	}
+	defer h.bodies.Budget.Release(size)
+	request, err := fromJSON(text)
+	if err != nil {
+		return &body.Problem{Status: http.StatusBadRequest, Text: err.Error()}
+	}
+	return receive(ctx, to, request)
 }
 
 // receive adds the records of a request to the batcher, and returns when they are on disk.

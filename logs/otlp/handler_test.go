@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	bodies "github.com/meanwhile-go/meanwhile/internal/body"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
@@ -392,6 +393,34 @@ func TestKeysWithinKeysAreBounded(t *testing.T) {
 	last := attrs[len(attrs)-1]
 	if len(attrs) != leaves+1 || size > leaves*maxKey+len(droppedKey) || last.Key != droppedKey || last.Value.Uint64() != leaves {
 		t.Errorf("%d attributes with keys of %d bytes, the last is %v", len(attrs), size, last)
+	}
+}
+
+// TestHandlerBoundsDecoding: a request in JSON is accepted only if there is memory for its body, for its translation.
+func TestHandlerBoundsDecoding(t *testing.T) {
+	body := []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":"` + strings.Repeat("x", 3<<10) + `"}}]}]}]}`)
+	for size, want := range map[int]int{20 << 10: 503, 24 << 10: 200} {
+		budget := meanwhile.NewSemaphore(size)
+		h := &handler{open: func(*http.Request) input.Batcher { return &logtest.Recorder{} }, bodies: bodies.Reader{Most: MaxBody, Budget: budget}}
+		if w := post(t, h, "application/json", body); w.Code != want || !budget.TryAcquire(size) {
+			t.Errorf("with %d bytes: got %d %s, want %d, and all bytes released", size, w.Code, w.Body, want)
+		}
+	}
+}
+
+// TestEmptyMessagesInJSON: the translation of messages without a field is about as long as their text.
+func TestEmptyMessagesInJSON(t *testing.T) {
+	list := `{}` + strings.Repeat(",{}", 1000)
+	for _, text := range []string{
+		`{"resourceLogs":[` + list + `]}`,
+		`{"resourceLogs":[{"scopeLogs":[` + list + `]}]}`,
+		`{"resourceLogs":[{"scopeLogs":[{"logRecords":[` + list + `]}]}]}`,
+		`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[` + list + `]}]}]}]}`,
+		`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"arrayValue":{"values":[` + list + `]}}}]}]}]}`,
+	} {
+		if b, err := fromJSON([]byte(text)); err != nil || len(b) > 3*len(text)/2 {
+			t.Errorf("%.80s…: %d bytes became %d, %v", text, len(text), len(b), err)
+		}
 	}
 }
 

@@ -150,17 +150,20 @@ func appendScopeLogs(b []byte, x *jsonScopeLogs) (_ []byte, err error) {
 }
 
 func appendRecord(b []byte, x *jsonRecord) (_ []byte, err error) {
-	var numbers [5]uint64
-	for i, n := range []json.Number{x.Time, x.Observed, x.Severity, x.Dropped, x.Flags} {
-		if n == "" {
+	for _, n := range []struct {
+		text   json.Number
+		number protowire.Number
+		put    func(b []byte, number protowire.Number, x uint64) []byte
+	}{{x.Time, 1, appendFixed64}, {x.Severity, 2, appendVarint}, {x.Dropped, 7, appendVarint}, {x.Flags, 8, appendFixed32}, {x.Observed, 11, appendFixed64}} {
+		if n.text == "" { // without its field, an empty record is no longer than its text
 			continue
 		}
-		if numbers[i], err = strconv.ParseUint(string(n), 10, 64); err != nil {
+		bits, err := strconv.ParseUint(string(n.text), 10, 64)
+		if err != nil {
 			return nil, err
 		}
+		b = n.put(b, n.number, bits)
 	}
-	b = appendFixed64(b, 1, numbers[0])
-	b = appendVarint(b, 2, numbers[2])
 	b = appendText(b, 3, x.SeverityText)
 	if len(x.Body) > 0 {
 		var at int
@@ -173,8 +176,6 @@ func appendRecord(b []byte, x *jsonRecord) (_ []byte, err error) {
 	if b, err = appendEach(b, 6, x.Attributes, appendPair(0)); err != nil {
 		return nil, err
 	}
-	b = appendVarint(b, 7, numbers[3])
-	b = protowire.AppendFixed32(protowire.AppendTag(b, 8, protowire.Fixed32Type), uint32(numbers[4]))
 	for i, text := range []string{x.Trace, x.Span} {
 		id, err := hex.DecodeString(text)
 		if err != nil {
@@ -182,7 +183,6 @@ func appendRecord(b []byte, x *jsonRecord) (_ []byte, err error) {
 		}
 		b = appendText(b, protowire.Number(9+i), id)
 	}
-	b = appendFixed64(b, 11, numbers[1])
 	return appendText(b, 12, x.Event), nil
 }
 

@@ -120,7 +120,7 @@ func appendLogRecord(b []byte, r *logs.Record) []byte {
 			}
 		case flagsKey:
 			if flags, ok := unsigned(a.Value); ok {
-				b = protowire.AppendFixed32(protowire.AppendTag(b, 8, protowire.Fixed32Type), flags)
+				b = appendFixed32(b, 8, uint64(flags))
 				continue
 			}
 		case droppedKey:

@@ -72,6 +72,10 @@ func appendFixed64(b []byte, number protowire.Number, x uint64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(b, number, protowire.Fixed64Type), x)
 }
 
+func appendFixed32(b []byte, number protowire.Number, x uint64) []byte {
+	return protowire.AppendFixed32(protowire.AppendTag(b, number, protowire.Fixed32Type), uint32(x))
+}
+
 // beginField and endField turn the message that is appended between them into a field. One byte is reserved for its length; the message is
 // moved if the length needs more.
 func beginField(b []byte, number protowire.Number) (_ []byte, at int) {
