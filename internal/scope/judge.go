@@ -25,7 +25,11 @@ func (n *Node) judge(err error) outcome {
 	if _, ok := err.(*panicked); ok || err == ErrGoexit {
 		return failed
 	}
-	c := n.CatchUp()
+	n.Pull(false)
+	c := n.canceled.Load()
+	if c == nil && isCanceled(err) { // other failures need no walk up the tree, which would take long in a deep one
+		c = n.CatchUp()
+	}
 	recorded := n.top().recorded()
 	if c == nil && len(recorded) == 0 {
 		return failed
