@@ -55,7 +55,7 @@ const usualRoom = 512
 func (h *Handler) encode(ctx context.Context, b []byte, r *slog.Record, at int64) []byte {
 	b = append(b, make([]byte, binary.MaxVarintLen32)...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(at))
-	b = binary.AppendVarint(b, int64(r.Level))
+	b = binary.AppendVarint(b, boundedLevel(r.Level))
 	b = appendText(b, r.Message)
 	task := len(b)
 	b = closeText(tasklog.AppendPath(ctx, append(b, 0)), task)

@@ -3,6 +3,7 @@ package logs_test
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -71,5 +72,30 @@ func TestHandlerKeepsOrder(t *testing.T) {
 	}
 	if next != [8]int{2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000} {
 		t.Errorf("got %v", next)
+	}
+}
+
+// TestHandlerExtremeLevels logs the highest and the lowest level that an int can be: the server stores both, and the records after them.
+func TestHandlerExtremeLevels(t *testing.T) {
+	server := newTestServer(t)
+	server.start()
+	h, err := logs.NewHandler("tcp://"+server.address, &logs.HandlerOptions{
+		Level: slog.Level(math.MinInt), SenderOptions: logs.SenderOptions{Spool: logs.SpoolOff},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []slog.Level{math.MaxInt, math.MinInt, slog.LevelInfo} {
+		slog.New(h).Log(t.Context(), level, "logged")
+		if err := h.Sender().Add(&logs.View{Level: level, Message: []byte("added")}); err != nil {
+			t.Error(err)
+		}
+	}
+	flush(t, h.Sender())
+	if got, want := fmt.Sprint(server.store.Of(h.Sender().Client())), "[logged added logged added logged added]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if err := h.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"log/slog"
+	"math"
 	"time"
 )
 
@@ -46,7 +47,7 @@ var errDamaged = errors.New("damaged record")
 //
 //	record = length of the rest, time, level, message, task, job, attributes
 //	time   = 8 bytes, little-endian
-//	level  = signed varint
+//	level  = signed varint, within 32 bits
 //	text   = varint length, bytes; message, task and job are texts
 //	attributes, to the end: text key, byte kind, value
 //
@@ -57,7 +58,7 @@ func (v *View) Append(data []byte) []byte {
 	size := v.bodyLen()
 	b := binary.AppendUvarint(head[:0], uint64(size))
 	b = binary.LittleEndian.AppendUint64(b, uint64(v.Time))
-	b = binary.AppendVarint(b, int64(v.Level))
+	b = binary.AppendVarint(b, boundedLevel(v.Level))
 	data = append(data, b...)
 	data = appendText(data, v.Message)
 	data = appendText(data, v.Task)
@@ -73,7 +74,12 @@ func (v *View) EncodedLen() int {
 
 // bodyLen returns the size of the encoding without the length at its start.
 func (v *View) bodyLen() int {
-	return 8 + varintLen(int64(v.Level)) + textLen(len(v.Message)) + textLen(len(v.Task)) + textLen(len(v.Job)) + len(v.attrs)
+	return 8 + varintLen(boundedLevel(v.Level)) + textLen(len(v.Message)) + textLen(len(v.Task)) + textLen(len(v.Job)) + len(v.attrs)
+}
+
+// boundedLevel returns a level as it is encoded: one outside of 32 bits, which every reader refuses, becomes the nearest one within them.
+func boundedLevel(level slog.Level) int64 {
+	return min(max(int64(level), math.MinInt32), math.MaxInt32)
 }
 
 // Next reads the record at the beginning of data, and returns the data after it. The view refers to data; its service and number
