@@ -75,6 +75,22 @@ func (s *Store) rotateNow(t *testing.T) {
 	}
 }
 
+// writeNow is Append up to where it waits for the commit.
+func (s *Store) writeNow(t *testing.T, b *logs.Batch) *commit {
+	t.Helper()
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	size := uint32(len(b.Data))
+	c, err := s.write([]part{{
+		entry: entry{raw: size, stored: size, crc: checksum(b.Data), count: uint32(b.Count), min: b.Min, max: b.Max},
+		name:  b.Service, client: b.Client, from: b.First, until: b.Last, data: b.Data,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // A process may die at any step of converting a journal: each of its records is there once afterwards. Each step is tried: from it on,
 // nothing reaches the disk.
 func TestCrashWhileConverting(t *testing.T) {
@@ -146,14 +162,7 @@ func TestConvertWhatWasJustWritten(t *testing.T) {
 	for _, sync := range []Sync{Always, Interval, OS} {
 		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 			s, _ := sabotagedWith(t, t.TempDir(), Config{Sync: sync, Logger: quietly})
-			b := logtest.Batch("a", logs.Client{}, 1, 10)
-			size := uint32(len(b.Data))
-			s.writing.Lock()
-			_, err := s.write([]part{{entry: entry{raw: size, stored: size, crc: checksum(b.Data), count: 10, min: b.Min, max: b.Max}, name: "a", data: b.Data}})
-			s.writing.Unlock()
-			if err != nil {
-				return err
-			}
+			s.writeNow(t, logtest.Batch("a", logs.Client{}, 1, 10))
 			s.rotateNow(t)
 			if err := s.convertAll(ctx); err != nil {
 				return err
@@ -409,5 +418,92 @@ func TestNoAnotherJournalBeforeRepair(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// What fails while a journal is closed is cut off it, and its numbers are assigned again: records that are acknowledged from the next
+// journal are found, also after a conversion and by the next process, and those that failed are not.
+func TestAnotherJournalAfterWhatFailed(t *testing.T) {
+	failing, other := logs.Client{1}, logs.Client{2}
+	for name, fail := range map[string]func(ctx context.Context, t *testing.T, s *Store, bad *saboteur, c *commit){
+		// The sync that notices it is that of the rotation.
+		"deleted": func(_ context.Context, t *testing.T, s *Store, _ *saboteur, _ *commit) {
+			if err := os.Remove(s.active.Path()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		// The sync fails after the rotation was found to be due, and before it syncs.
+		"not synced": func(ctx context.Context, t *testing.T, s *Store, bad *saboteur, c *commit) {
+			bad.set(func(_ int, op, _ string) error {
+				if op == "sync" {
+					return syscall.EIO
+				}
+				return nil
+			})
+			if err := s.awaitCommit(ctx, c); !errors.Is(err, syscall.EIO) {
+				t.Errorf("got %v", err)
+			}
+			bad.set(nil)
+			s.rotateNow(t)
+			if s.newest() != nil {
+				t.Error("the next journal was begun before the numbers of what failed were revoked")
+			}
+		},
+	} {
+		for _, converted := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, " ", converted), func(t *testing.T) {
+				dir := t.TempDir()
+				err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+					s, bad := sabotagedWith(t, dir, Config{JournalBytes: 1, Logger: quietly})
+					c := s.writeNow(t, logtest.Batch("a", failing, 101, 10))
+					number := s.active.Number
+					fail(ctx, t, s, bad, c)
+					if err := s.Append(ctx, logtest.Batch("a", other, 1, 10)); err != nil {
+						return err
+					}
+					if s.active.Number == number {
+						t.Error("no other journal was begun")
+					}
+					if err := s.awaitCommit(ctx, c); err == nil {
+						t.Error("records were acknowledged that are not on disk")
+					}
+					records, err := meanwhile.Collect(s.Find(ctx, storage.Query{}))
+					if err != nil || len(records) != 10 || records[0].Message != logtest.Message(1) {
+						t.Errorf("%d records, %v", len(records), err)
+					}
+					if !converted {
+						s.letGo() // as the system does for the dead
+						return nil
+					}
+					s.rotateNow(t)
+					if err := s.convertAll(ctx); err != nil {
+						return err
+					}
+					return s.Close()
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
+					s, _ := sabotaged(t, dir)
+					if last, err := s.Last(ctx, failing); last != 0 || err != nil {
+						t.Errorf("the last record of the client whose records failed is %d, %v", last, err)
+					}
+					records, err := meanwhile.Collect(s.Find(ctx, storage.Query{}))
+					if err != nil || len(records) != 10 {
+						t.Fatalf("afterwards: %d records, %v, want 10", len(records), err)
+					}
+					for i, r := range records {
+						if r.Number != uint64(i+1) || r.Message != logtest.Message(uint64(i+1)) {
+							t.Errorf("record %d is %d, %q", i+1, r.Number, r.Message)
+						}
+					}
+					return s.Close()
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }

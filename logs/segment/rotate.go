@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -41,7 +42,11 @@ func sameDay(a, b time.Time) bool {
 // rotate syncs the journal, as far as that is possible, closes it, and starts another one. If another one cannot be created, it continues
 // with the current one.
 func (s *Store) rotate(now time.Time) error {
-	if err := s.syncWritten(context.Background()); err != nil && !errors.Is(s.active.Repair(), journal.ErrBroken) {
+	err := s.syncWritten(context.Background())
+	// What has failed is undone before the next journal has records: they would get higher numbers, and not become visible after it.
+	repaired := s.repair()
+	broken := errors.Is(repaired, journal.ErrBroken)
+	if err = cmp.Or(repaired, err); err != nil && !broken {
 		return err
 	}
 	j, err := s.createJournal(s.active.Number+1, now)
@@ -49,7 +54,7 @@ func (s *Store) rotate(now time.Time) error {
 		s.log().Warn("the journal is due to be closed, and another cannot be made", "error", err)
 		return nil
 	}
-	if errors.Is(s.active.Repair(), journal.ErrBroken) {
+	if broken {
 		s.log().Error("another journal is begun: a sync of this one failed, or it was deleted or moved", "journal", s.active.Path())
 	}
 	s.mu.Lock()
