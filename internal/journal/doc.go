@@ -11,7 +11,8 @@
 //
 //   - A frame is read back whole or not at all.
 //   - Reading ends at the first frame that is not whole. It is what a process or a machine that crashed has left of its last write, and is cut off.
-//     If a later frame says that this frame was on disk by then, the disk has damaged it, and only this frame is left out.
+//     If a later frame says that this frame was on disk by then, the disk has damaged it, and only this frame is left out. Parts are not searched for a
+//     later frame, unless the head or the table before them is lost.
 //   - What a failed write has left is cut off before the next write.
 //   - After a failed sync it is unknown what is on disk, and a second sync may succeed without the data. Frames that count only when they are on
 //     disk (see [Folder.Durable]) are cut off, and their [Commit] fails. Where frames count as soon as they are written, the file accepts no more of

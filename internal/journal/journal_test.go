@@ -193,6 +193,63 @@ func TestTornLaw(t *testing.T) {
 	})
 }
 
+// TestFrameInAFrame: bytes in a part that look like a frame are not taken for one if the part is torn or damaged, but not the head and the table
+// before it.
+func TestFrameInAFrame(t *testing.T) {
+	j := newTestJournal(t.TempDir(), true)
+	made := func(number uint64, texts ...string) (ends []int64) {
+		f, err := j.Create(number, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Release()
+		for _, text := range texts {
+			c, err := add(f, text)
+			if err != nil || c.Wait(t.Context()) != nil {
+				t.Fatal(err)
+			}
+			ends = append(ends, c.End())
+		}
+		return ends
+	}
+	ends := made(1, strings.Repeat("x", 10_000), "forged")
+	data, err := os.ReadFile(j.Path(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := string(data[ends[0]:]) // says that the first 10,000 bytes are on disk
+	for n, test := range map[uint64]struct {
+		texts   []string
+		damaged []int // of the texts; their last byte is
+		cut     int   // bytes that are missing at the end
+		want    []string
+	}{
+		2: {[]string{"one", forged + "."}, nil, 1, []string{"one"}},
+		3: {[]string{"one", forged + ".", "two"}, []int{1}, 0, []string{"one", "two"}},
+		4: {[]string{"one", forged + ".", forged + ".", "two"}, []int{1, 2}, 0, []string{"one", "two"}},
+		5: {[]string{"one", forged + ".", forged + "."}, []int{1}, 1, []string{"one"}},
+	} {
+		ends := made(n, test.texts...)
+		data, err := os.ReadFile(j.Path(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range test.damaged {
+			data[ends[i]-1] ^= 1
+		}
+		if err := os.WriteFile(j.Path(n), data[:len(data)-test.cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			f, got := j.open(t, n)
+			f.Release()
+			if !slices.Equal(got, test.want) {
+				t.Errorf("file %d: got %q, want %q", n, got, test.want)
+			}
+		}
+	}
+}
+
 // TestPutAside: files without a head are put aside, or deleted if there is nothing else in them. Other files in the folder are left alone.
 func TestPutAside(t *testing.T) {
 	j := newTestJournal(t.TempDir(), true)

@@ -35,16 +35,17 @@ func (d *Folder) scan(path string, flag int, layout Layout) (f *File, torn int64
 	f = newFile(d, file, binary.LittleEndian.Uint64(head[8:]), time.Unix(0, int64(binary.LittleEndian.Uint64(head[16:]))))
 	r := &reader{file: file, size: info.Size(), layout: layout}
 	for {
-		at, next, take, err := r.frame(f.size)
+		found, err := r.frame(f.size)
 		if err != nil {
 			return nil, 0, err
 		}
-		if take != nil {
-			take(at)
-			f.size, f.synced = next, next
+		if found.take != nil {
+			found.take(found.parts)
+			f.size, f.synced = found.end, found.end
 			continue
 		}
-		if next, err = r.afterDamage(f.size); err != nil {
+		next, err := r.afterDamage(f.size)
+		if err != nil {
 			return nil, 0, err
 		} else if next == 0 {
 			return f, info.Size() - f.size, nil
@@ -68,50 +69,58 @@ type reader struct {
 
 const readBytes = 256 << 10 // at once
 
-// frame reads the frame at off and checks all of it. It returns the offsets of its parts and of the next frame, and the function to call; nil if
-// there is no whole frame.
-func (r *reader) frame(off int64) (at, next int64, take func(int64), err error) {
+// A foundFrame is a frame as far as it is whole.
+type foundFrame struct {
+	parts, end, synced int64       // where its parts begin, where it ends, and what it says was on disk; zero if its head or table is not whole
+	take               func(int64) // the function to call; nil if a part is not whole
+}
+
+// frame reads the frame at off and checks all of it.
+func (r *reader) frame(off int64) (f foundFrame, err error) {
 	var b [frameHead]byte
 	if r.size-off < frameHead {
-		return 0, 0, nil, nil
+		return f, nil
 	}
 	if _, err := r.file.ReadAt(b[:], off); err != nil {
-		return 0, 0, nil, err
+		return f, err
 	}
 	h, ok := parseHead(b[:])
-	rest := r.size - off - frameHead
-	if !ok || h.table > rest || h.body > rest-h.table {
-		return 0, 0, nil, nil
+	if !ok || h.table > r.size-off-frameHead {
+		return f, nil
 	}
 	if int64(cap(r.table)) < h.table {
 		r.table = make([]byte, h.table)
 	}
 	table := r.table[:h.table]
 	if _, err := r.file.ReadAt(table, off+frameHead); err != nil {
-		return 0, 0, nil, err
+		return f, err
 	}
 	if Checksum(table) != h.sum {
-		return 0, 0, nil, nil
+		return f, nil
+	}
+	f.parts = off + frameHead + h.table
+	f.end, f.synced = f.parts+h.body, h.synced
+	if f.end > r.size {
+		return f, nil
 	}
 	parts, take, ok := r.layout(table)
 	if !ok {
-		return 0, 0, nil, nil
+		return f, nil
 	}
-	at = off + frameHead + h.table
-	next = at
+	next := f.parts
 	for _, p := range parts {
-		if p.Size < 0 || p.Size > at+h.body-next {
-			return 0, 0, nil, nil
+		if p.Size < 0 || p.Size > f.end-next {
+			return f, nil
 		}
 		if whole, err := r.part(p, next); !whole || err != nil {
-			return 0, 0, nil, err
+			return f, err
 		}
 		next += p.Size
 	}
-	if next != at+h.body {
-		return 0, 0, nil, nil
+	if next == f.end {
+		f.take = take
 	}
-	return at, next, take, nil
+	return f, nil
 }
 
 // part reports whether a part is undamaged.
@@ -134,9 +143,22 @@ func (r *reader) part(p Part, off int64) (whole bool, err error) {
 
 // afterDamage returns the offset of the next whole frame which says that the frame at off was on disk when it was written; zero if there is none.
 func (r *reader) afterDamage(off int64) (int64, error) {
+	at := off
+	// As long as heads and tables are whole, they say where the next frame begins. The parts are passed over: they come from clients, and may look like
+	// frames.
+	for {
+		f, err := r.frame(at)
+		if f.take != nil && f.synced > off || err != nil {
+			return at, err
+		}
+		if f.end == 0 {
+			break
+		}
+		at = f.end
+	}
 	mark := binary.LittleEndian.AppendUint32(nil, frameMark)
 	b := make([]byte, readBytes)
-	for at := off + 1; at+frameHead <= r.size; {
+	for at++; at+frameHead <= r.size; {
 		n, err := r.file.ReadAt(b, at)
 		if failed(err) {
 			return 0, err
@@ -152,7 +174,7 @@ func (r *reader) afterDamage(off int64) (int64, error) {
 			return 0, err
 		}
 		if h, ok := parseHead(head[:]); ok && h.synced > off {
-			if _, _, take, err := r.frame(at); take != nil || err != nil {
+			if f, err := r.frame(at); f.take != nil || err != nil {
 				return at, err
 			}
 		}
