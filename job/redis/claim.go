@@ -27,7 +27,7 @@ type claiming struct {
 	queues  []job.QueueLimit // each once, with the rest of its limit
 	left    int
 	claimed job.Claimed
-	dead    bool // the claim came too late to count
+	dead    bool // the claim came too late to count, or the lease of its session is over
 }
 
 // Claim claims due jobs for a worker.

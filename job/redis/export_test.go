@@ -64,6 +64,17 @@ func (s *Store) Minutes(ctx context.Context) (int, error) {
 	return int(number(m)), err
 }
 
+// ClaimRun runs the script of a claim once, with the steps todo, and returns how many jobs it took.
+func (s *Store) ClaimRun(ctx context.Context, c job.Claim, todo string) (int, error) {
+	g := &claiming{Store: s, c: c, left: c.Limit}
+	got, err := s.run(ctx, claimScript, g.args(todo, c.Limit, "0", "", c.Queues)...)
+	if err != nil || number(got[0]) == 0 {
+		return 0, err
+	}
+	_, all, err := g.addRun(got, c.Queues)
+	return all, err
+}
+
 // BeginLong sends the parts of a long insert, and starts it if begin is set, as a program does that then crashes.
 func (s *Store) BeginLong(ctx context.Context, begin bool, jobs ...*job.Job) error {
 	args := make([]string, len(jobs))

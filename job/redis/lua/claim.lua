@@ -31,9 +31,9 @@ evenFull()
 local again, expired, workers, due, ofExpired, ofDue = {}, {}, {}, {}, {}, {}
 local remain = false
 
+-- Each run checks whether the call still counts: the server may receive a later run when the worker has given up the call, or the session has ended.
+if number < tonumber(call('HGET', P .. 'from', session) or 0) then return { 0 } end
 if string.find(todo, 'b', 1, true) then
-  local from = tonumber(call('HGET', P .. 'from', session) or 0)
-  if number < from then return { 0 } end
   if since > 0 then call('HSET', P .. 'from', session, number) end
   if since > 0 or over(session) then renewLease(session, lease) end
   if since > 0 then
@@ -42,6 +42,8 @@ if string.find(todo, 'b', 1, true) then
     end
     limit = limit - #again / 2
   end
+elseif over(session) then
+  return { 0 }
 end
 
 -- take assigns a job to the session, and adds it to the answer. At the end, the script stores all taken jobs as a batch.
