@@ -137,6 +137,17 @@ var holdPromises = []promise{
 		f.insert(f.job(job.LimitKey("a")))
 		f.due()
 	}},
+	{"what was discarded before the limits were removed holds nothing when they are set again", func(f *fixture) {
+		f.holdOnDiscard()
+		f.insert(f.job(job.LimitKey("a")))
+		f.finish(f.claimOne("w"), job.Discarded)
+		f.limit(job.Limits{})
+		f.checkLanes() // prunes all that stores keep about the limits
+		f.holdOnDiscard()
+		f.insert(f.job(job.LimitKey("a")), f.job(job.LimitKey("a")))
+		f.finish(f.claimOne("w"), job.Discarded)
+		f.due()
+	}},
 	{"a job that is moved, or ends otherwise, holds nothing", func(f *fixture) {
 		f.holdOnDiscard()
 		f.insert(f.job(job.LimitKey("a")), f.job(job.LimitKey("a")), f.job(job.LimitKey("a")), f.job(job.LimitKey("a")))

@@ -57,6 +57,16 @@ var holdFaults = []fault{
 			return b.Store.SetLimits(ctx, queue, l)
 		}
 	}},
+	{name: "limits are never removed", noticed: []string{
+		"what was discarded before the limits were removed holds nothing when they are set again",
+	}, apply: func(b *broken) {
+		b.setLimits = func(ctx context.Context, queue string, l job.Limits) error {
+			if l == (job.Limits{}) {
+				return nil
+			}
+			return b.Store.SetLimits(ctx, queue, l)
+		}
+	}},
 	{name: "nothing is said of what holds a key", noticed: []string{
 		"a discarded job holds those of its key behind it",
 		"each discarded job holds those behind it, and not those before it",

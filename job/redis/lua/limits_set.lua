@@ -11,7 +11,10 @@ if (keyStarts or '0 0 1') ~= (newKeyStarts or '0 0 1') then call('HINCRBY', key,
 if (queueUnits or '0 0 1') ~= (newUnits or '0 0 1') then call('HSET', key, 'pd', int(now)) end
 if (keyUnits or '0 0 1') ~= (newKeyUnits or '0 0 1') then call('HINCRBY', key, 'pe', 1) end
 local function holds(x) return string.match(x or '', '^' .. string.rep('%d+ ', 16) .. '(%d)') == '1' end
-if holds(call('HGET', key, 'x')) ~= holds(ARGV[3]) then call('HINCRBY', key, 'hd', 1) end
+if holds(call('HGET', key, 'x')) ~= holds(ARGV[3]) then
+  -- No epoch comes twice, even if the queue was deleted in between: jobs of old ones are still listed under theirs.
+  call('HSET', key, 'hd', int(math.max(now, tonumber(call('HGET', key, 'hd') or 0) + 1)))
+end
 if ARGV[2] == '' then
   call('HDEL', key, 'l', 'x')
 else
