@@ -1,4 +1,5 @@
-// Package datafolder changes data files so that they survive a loss of power, and locks their folders for one process.
+// Package datafolder changes data files so that they survive a loss of power, keeps their names short enough, and locks their folders for one
+// process.
 package datafolder
 
 import (

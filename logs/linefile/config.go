@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
 // Sync is when the contents of line files are synced to disk. Records of the own protocol are synced in the [server.Config.Journal], if
@@ -20,7 +22,7 @@ const (
 
 // A Config describes a file that records are written to, one line each.
 type Config struct {
-	Path     string        // {service} in it stands for the name of the service, escaped so that it has no slash
+	Path     string        // {service} in it stands for the name of the service, escaped so that it has no slash; above 180 bytes it ends in a hash
 	Mode     uint32        // of a new file; default 0640
 	MaxBytes int64         // rotate the file before it would become larger; 0: never
 	Daily    bool          // rotate the file each day
@@ -42,7 +44,11 @@ func (l *Config) PathOf(service string) (path, place string) {
 	return path, place
 }
 
-// escapeService returns a service's name escaped as one element of a path.
+// maxEscaped is the longest escaped name of a service, in bytes. File systems allow 255 for a file's name. The rest is for what stands beside
+// {service} in the path, and for what is added when the file is rotated and compressed.
+const maxEscaped = 180
+
+// escapeService returns a service's name escaped as one element of a path. One that gets too long ends in a hash.
 func escapeService(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
@@ -53,5 +59,5 @@ func escapeService(name string) string {
 		}
 		fmt.Fprintf(&b, "%%%02x", c)
 	}
-	return b.String()
+	return datafolder.ShortName(b.String(), name, maxEscaped)
 }

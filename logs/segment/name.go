@@ -1,11 +1,11 @@
 package segment
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
 // maxEscaped is the longest name of a directory; file systems allow 255 bytes.
@@ -24,11 +24,7 @@ func escapeName(service string) string {
 			fmt.Fprintf(&b, "%%%02X", c)
 		}
 	}
-	if b.Len() <= maxEscaped {
-		return b.String()
-	}
-	sum := sha256.Sum256([]byte(service))
-	return b.String()[:maxEscaped-33] + "~" + hex.EncodeToString(sum[:16])
+	return datafolder.ShortName(b.String(), service, maxEscaped)
 }
 
 // unescapeName returns the service of a directory, and whether the directory's name has it.

@@ -89,6 +89,35 @@ func TestFilesAreRotated(t *testing.T) {
 	}
 }
 
+// The longest name that a service can have does not hold up its file: it is created, rotated and compressed.
+func TestFileOfALongService(t *testing.T) {
+	dir := t.TempDir()
+	service := strings.Repeat("é", logs.MaxService/2)
+	to := []server.Destination{{File: &linefile.Config{Path: filepath.Join(dir, "{service}.log"), MaxBytes: 1, Compress: true}}}
+	synctest.Test(t, func(t *testing.T) {
+		logger := slog.New(slog.NewTextHandler(errorWriter{t}, &slog.HandlerOptions{Level: slog.LevelError}))
+		serve(t, server.Config{Routes: []server.Route{{To: to}}, Logger: logger}, func(ctx context.Context, s *server.Server) {
+			f := s.Batcher("test")
+			for range 2 {
+				f.Add(&logs.View{Service: []byte(service), Message: []byte("hello")})
+			}
+			if err := f.Flush(ctx); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait() // until the first one is compressed
+		})
+	})
+	current, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	if err != nil || len(current) != 1 {
+		t.Fatalf("files are %q, %v", current, err)
+	}
+	equal(t, "lines", lines(t, current[0]), service+"|info|hello")
+	rotated, err := filepath.Glob(filepath.Join(dir, "*.log.zst"))
+	if err != nil || len(rotated) != 1 {
+		t.Errorf("rotated files are %q, %v", rotated, err)
+	}
+}
+
 // New routes to a file that is being written change how it is rotated.
 func TestSettingsOfAFileChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
