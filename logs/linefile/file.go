@@ -24,20 +24,23 @@ type File struct {
 	policy  Sync
 	journal *Journal // nil for none
 	place   string   // the path in the journal, which is the same for all spellings in routes
-	old     *tidier  // of the rotated files
+	disk    datafolder.Disk
+	old     *tidier // of the rotated files
 	logger  *slog.Logger
 	ctx     context.Context // of the output, the scope of the task that compresses and deletes rotated files
 
-	file    *os.File
-	regular bool // whether it is a regular file: the content of a pipe or device cannot be checked after a kill
-	size    int64
-	day     string
-	ahead   int // how many of the bytes to be written next are in the journal
+	file     *os.File
+	regular  bool // whether it is a regular file: the content of a pipe or device cannot be checked after a kill
+	size     int64
+	day      string
+	ahead    int  // how many of the bytes to be written next are in the journal
+	owed     bool // whether the file was closed before they were written, and the journal does not have them for the next one yet
+	unsynced unsyncedLines
 }
 
 // NewFile returns the target for a file. Call Configure before the first write.
 func NewFile(path, place string, policy Sync, journal *Journal, right func() bool, logger *slog.Logger) *File {
-	t := &File{path: path, place: place, policy: policy, journal: journal, logger: logger}
+	t := &File{path: path, place: place, policy: policy, journal: journal, logger: logger, unsynced: unsyncedLines{memory: new(Memory)}}
 	t.old = &tidier{conf: &t.conf, path: path, trusted: right}
 	return t
 }
@@ -67,6 +70,11 @@ func (t *File) write(_ context.Context, lines []byte, from []Received) (n int, e
 	if err := t.open(); err != nil {
 		return 0, err
 	}
+	if t.unsynced.full() {
+		if err := t.sync(); err != nil {
+			return 0, err
+		}
+	}
 	conf, day := t.conf.Load(), time.Now().Format(time.DateOnly)
 	fits := len(lines)
 	if conf.MaxBytes > 0 && t.size+int64(fits) > conf.MaxBytes {
@@ -74,6 +82,9 @@ func (t *File) write(_ context.Context, lines []byte, from []Received) (n int, e
 		fits = bytes.LastIndexByte(lines[:min(space, int64(fits))], '\n') + 1
 	}
 	if t.size > 0 && (fits == 0 || conf.Daily && day != t.day) {
+		if err := t.sync(); err != nil {
+			return 0, err
+		}
 		if name, err := t.rotate(); err != nil {
 			t.warn("rotate a file", err) // continue in this file: better too large than lost
 		} else {
@@ -94,6 +105,7 @@ func (t *File) write(_ context.Context, lines []byte, from []Received) (n int, e
 	}
 	n, err = t.file.Write(lines[:fits])
 	t.size += int64(n)
+	t.keep(lines[:n])
 	if t.ahead > 0 {
 		t.ahead -= n
 		if t.policy == SyncOS {
@@ -112,14 +124,14 @@ func (t *File) announce(lines []byte, from []Received) error {
 	}
 	err = t.journal.add(&journalEntry{kind: kindLines, path: t.place, inode: inodeOf(info), off: info.Size(), received: from, lines: lines})
 	if err == nil {
-		t.ahead = len(lines)
+		t.ahead, t.owed = len(lines), false
 	}
 	return err
 }
 
 // noteWritten notes in the journal that all of its lines are in the file.
 func (t *File) noteWritten() {
-	if t.journal != nil && t.ahead == 0 {
+	if t.journal != nil && t.ahead == 0 && !t.owed {
 		t.journal.noteWritten(t.place)
 	}
 }
@@ -152,19 +164,24 @@ func (t *File) open() error {
 	t.file, t.regular, t.size, t.day = file, info.Mode().IsRegular(), info.Size(), time.Now().Format(time.DateOnly)
 	if t.size > 0 {
 		t.day = info.ModTime().Format(time.DateOnly)
-		if err := t.endLine(info); err != nil {
-			return errors.Join(err, t.close()) // the next write opens it again
-		}
-	} else if t.regular && t.policy != SyncOS {
+	} else if t.syncs() {
 		// The directory entry is synced, so that the file is there after a power failure, as the journal says.
 		_ = datafolder.Sync(filepath.Dir(t.path))
+	}
+	if t.unsynced.size > 0 {
+		err = t.writeAgain(info)
+	} else {
+		err = t.endLine(info)
+	}
+	if err != nil {
+		return errors.Join(err, t.close()) // the next write opens it again
 	}
 	return nil
 }
 
 // endLine ends a line that a killed process has left incomplete, so that the next line does not continue it.
 func (t *File) endLine(info fs.FileInfo) error {
-	if !t.regular {
+	if !t.regular || info.Size() == 0 {
 		return nil
 	}
 	f, err := os.Open(t.path)
@@ -177,14 +194,12 @@ func (t *File) endLine(info fs.FileInfo) error {
 	}
 	n, err := t.file.WriteString("\n")
 	t.size += int64(n)
+	t.keep([]byte("\n")[:n])
 	return err
 }
 
-// rotate closes the file and renames it to a name with the time.
+// rotate closes the file, which is synced, and renames it to a name with the time.
 func (t *File) rotate() (name string, err error) {
-	if err := t.sync(); err != nil {
-		return "", err
-	}
 	extension := filepath.Ext(t.path)
 	begin := strings.TrimSuffix(t.path, extension) + time.Now().UTC().Format("-20060102T150405.000000")
 	name = begin + extension
@@ -205,8 +220,14 @@ func exists(name string) bool {
 	return err == nil
 }
 
+// sync brings what was written to disk. After it has failed, it succeeds only when that was written again.
 func (t *File) sync() error {
-	if t.file == nil || !t.regular || t.policy == SyncOS {
+	if t.unsynced.size > 0 {
+		if err := t.open(); err != nil {
+			return err
+		}
+	}
+	if t.file == nil || !t.syncs() {
 		return nil
 	}
 	if t.journal != nil {
@@ -214,11 +235,13 @@ func (t *File) sync() error {
 			return err
 		}
 	}
-	err := t.file.Sync()
-	if err == nil {
-		t.noteWritten()
+	if err := t.disk.Sync(t.file); err != nil {
+		t.syncFailed()
+		return err
 	}
-	return err
+	t.unsynced.forget()
+	t.noteWritten()
+	return nil
 }
 
 func (t *File) close() error {
@@ -226,6 +249,9 @@ func (t *File) close() error {
 		return nil
 	}
 	file := t.file
-	t.file, t.ahead = nil, 0
+	t.file, t.ahead, t.owed = nil, 0, t.owed || t.ahead > 0
+	if t.unsynced.size == 0 {
+		t.unsynced.chunks = nil
+	}
 	return file.Close()
 }

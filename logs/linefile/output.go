@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -35,9 +34,9 @@ type Target interface {
 type Output struct {
 	name    string
 	target  Target
-	journal *Journal      // nil without one, or if the target is not a file
-	path    string        // in the journal
-	waiting *atomic.Int64 // bytes that wait in all outputs of the server
+	journal *Journal // nil without one, or if the target is not a file
+	path    string   // in the journal
+	memory  *Memory
 	logger  *slog.Logger
 	task    *meanwhile.Task[struct{}]
 	wake    chan struct{}
@@ -60,12 +59,12 @@ type Output struct {
 	lost     int64 // bytes that were not written before the end
 }
 
-// NewOutput returns an output that writes to a target, once Start was called. The bytes that wait in it are added to waiting, which all
-// outputs of a server share, so that they are bounded together.
-func NewOutput(name string, target Target, waiting *atomic.Int64, logger *slog.Logger) *Output {
-	o := &Output{name: name, target: target, waiting: waiting, logger: logger, wake: make(chan struct{}, 1), received: map[logs.Client]uint64{}}
+// NewOutput returns an output that writes to a target, once Start was called. All outputs of a server share the memory.
+func NewOutput(name string, target Target, memory *Memory, logger *slog.Logger) *Output {
+	o := &Output{name: name, target: target, memory: memory, logger: logger, wake: make(chan struct{}, 1), received: map[logs.Client]uint64{}}
 	if f, ok := target.(*File); ok {
 		o.journal, o.path = f.journal, f.place
+		f.unsynced.memory = memory
 	}
 	return o
 }
@@ -152,13 +151,13 @@ func (o *Output) Append(ctx context.Context, lines []byte, dedupe bool, from Rec
 // full reports whether so many bytes have to wait for buffer space. An output without waiting lines always accepts them.
 func (o *Output) full(bytes int) bool {
 	return len(o.pending) > 0 && len(o.pending)+bytes > mostLines ||
-		o.added > o.written && o.waiting.Load()+int64(bytes) > mostWaiting
+		o.added > o.written && o.memory.waiting.Load()+int64(bytes) > mostWaiting
 }
 
 // count counts bytes that were added. The lock is held.
 func (o *Output) count(bytes int) {
 	o.added += int64(bytes)
-	o.waiting.Add(int64(bytes))
+	o.memory.waiting.Add(int64(bytes))
 }
 
 func (o *Output) signal() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -32,8 +31,8 @@ func (f *fullTarget) close() error { return nil }
 
 // Nothing is written after a line that the end of the process has torn: the next process writes its rest, or ends it.
 func TestNothingBehindATornLine(t *testing.T) {
-	target, waiting := &fullTarget{}, new(atomic.Int64)
-	o := NewOutput("test", target, waiting, slog.New(slog.DiscardHandler))
+	target, memory := &fullTarget{}, new(Memory)
+	o := NewOutput("test", target, memory, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_ = meanwhile.Run(ctx, func(ctx context.Context) error {
@@ -51,7 +50,7 @@ func TestNothingBehindATornLine(t *testing.T) {
 	if string(target.text) != "on" {
 		t.Errorf("written is %q", target.text)
 	}
-	if lost := o.Stats().Lost; lost != 6 || waiting.Load() != 0 {
-		t.Errorf("%d bytes are lost, %d wait", lost, waiting.Load())
+	if lost := o.Stats().Lost; lost != 6 || memory.waiting.Load() != 0 {
+		t.Errorf("%d bytes are lost, %d wait", lost, memory.waiting.Load())
 	}
 }

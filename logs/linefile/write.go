@@ -82,7 +82,7 @@ func (o *Output) writeAll(ctx context.Context, lines []byte, from []Received) {
 		lines = lines[n:]
 		o.mu.Lock()
 		o.written += int64(n)
-		o.waiting.Add(int64(-n))
+		o.memory.waiting.Add(int64(-n))
 		first := err != nil && o.failure == nil
 		recovered := err == nil && o.failure != nil
 		o.failure = err
@@ -120,7 +120,7 @@ func (o *Output) giveUp(lines []byte, err error) {
 	lost := len(lines) + len(o.pending)
 	o.pending, o.from, o.closing = nil, nil, true
 	o.lost += int64(lost)
-	o.waiting.Add(int64(-lost))
+	o.memory.waiting.Add(int64(-lost))
 	o.changed.Broadcast()
 	o.mu.Unlock()
 	o.logger.Error("logs: "+lineDamaged, "output", o.name, "bytes", lost, "error", err)

@@ -120,9 +120,10 @@ type outputs struct {
 	mu    sync.Mutex
 	ctx   context.Context // the scope of their tasks; nil before the server runs
 	lines map[any]*lineOutput
-	bytes atomic.Int64 // bytes that wait in all of them
 	keys  map[bufferKey]*bufferKey
 	store *storeOutput
+
+	memory linefile.Memory // of all of them
 }
 
 // keyOf returns the buffer key of a destination, and starts its output if it has none yet.
@@ -179,7 +180,7 @@ func (o *outputs) line(place any, name string, target func() linefile.Target, lo
 	l := o.lines[place]
 	if l == nil {
 		to := target()
-		l = &lineOutput{Output: linefile.NewOutput(name, to, &o.bytes, logger)}
+		l = &lineOutput{Output: linefile.NewOutput(name, to, &o.memory, logger)}
 		l.file, _ = to.(*linefile.File)
 		o.lines[place] = l
 		if o.ctx != nil {
