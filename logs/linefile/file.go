@@ -89,7 +89,9 @@ func (t *File) write(_ context.Context, lines []byte, from []Received) (n int, e
 			t.warn("rotate a file", err) // continue in this file: better too large than lost
 		} else {
 			err = t.open() // before the old one may be deleted: the journal distinguishes them by their inodes
-			t.rotated(name)
+			if name != "" {
+				t.rotated(name)
+			}
 			return 0, err
 		}
 	}
@@ -198,7 +200,7 @@ func (t *File) endLine(info fs.FileInfo) error {
 	return err
 }
 
-// rotate closes the file, which is synced, and renames it to a name with the time.
+// rotate closes the file, which is synced, and renames it to a name with the time. It returns no name if the file was deleted.
 func (t *File) rotate() (name string, err error) {
 	extension := filepath.Ext(t.path)
 	begin := strings.TrimSuffix(t.path, extension) + time.Now().UTC().Format("-20060102T150405.000000")
@@ -206,7 +208,10 @@ func (t *File) rotate() (name string, err error) {
 	for i := 1; exists(name) || exists(name+zstdExtension); i++ {
 		name = fmt.Sprintf("%s-%d%s", begin, i, extension)
 	}
-	if err := os.Rename(t.path, name); err != nil {
+	if err := os.Rename(t.path, name); errors.Is(err, fs.ErrNotExist) {
+		t.logger.Warn("logs: a file was deleted while it was written; the next one is begun", "file", t.path)
+		name = ""
+	} else if err != nil {
 		return "", err
 	}
 	if err := t.close(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -123,5 +124,28 @@ func TestTurnedByAWrongClock(t *testing.T) {
 		if left := testenv.FileNames(t, dir); len(left) != 0 {
 			t.Errorf("left are %q", left)
 		}
+	}
+}
+
+// When a file that was deleted is to be rotated, the next one is begun, also if its folder is gone.
+func TestDeletedFileIsFollowed(t *testing.T) {
+	for what, remove := range map[string]func(path string) error{
+		"file":   os.Remove,
+		"folder": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
+	} {
+		f := newTestFile(t)
+		f.path, f.conf.MaxBytes, f.conf.MaxAge = filepath.Join(f.dir, "lines", "a.log"), 20, time.Hour
+		f.begin()
+		f.write("line one\nline two\n", Received{testClient, 2})
+		if err := remove(f.path); err != nil {
+			t.Fatal(err)
+		}
+		f.write("line three\n", Received{testClient, 3})
+		f.write("line 4\n", Received{testClient, 4})
+		f.want(what, "line three\nline 4\n")
+		if names := testenv.FileNames(t, filepath.Dir(f.path)); len(names) != 1 || strings.Contains(f.said.String(), "ERROR") {
+			t.Errorf("%s: files are %q, said: %s", what, names, f.said.String())
+		}
+		f.die()
 	}
 }
