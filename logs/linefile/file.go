@@ -52,18 +52,19 @@ func (t *File) warn(what string, err error) {
 	t.logger.Error("logs: "+what, "file", t.path, "error", err)
 }
 
-// rotated starts a task, if there is none, that compresses a file that was rotated and deletes old ones.
+// rotated starts a task, if there is none, that compresses a file that was rotated and deletes old ones. It is in the background, so that a
+// server which ends or hands over does not wait for it: compressing a large file takes minutes.
 func (t *File) rotated(name string) {
 	conf := t.conf.Load()
 	if !conf.Compress && conf.MaxAge == 0 && conf.MaxTotal == 0 || !t.old.rotated(name) {
 		return
 	}
-	meanwhile.Go(t.ctx, func(context.Context) error {
-		if err := t.old.run(); err != nil {
+	meanwhile.Go(t.ctx, func(ctx context.Context) error {
+		if err := t.old.run(ctx); err != nil {
 			t.warn("tidy rotated files", err)
 		}
 		return nil
-	}, meanwhile.Name("tidy "+t.path))
+	}, meanwhile.InBackground(), meanwhile.Name("tidy "+t.path))
 }
 
 func (t *File) write(_ context.Context, lines []byte, from []Received) (n int, err error) {

@@ -1,6 +1,7 @@
 package linefile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,9 @@ const zstdExtension = ".zst"
 
 var rotatedName = regexp.MustCompile(`^-\d{8}T\d{6}\.\d{6}(-\d+)?$`)
 
-// tidy compresses the rotated files of a line file, and deletes old ones; because of their age only if the clock is trusted.
-func (l *Config) tidy(path string, now time.Time, right bool) error {
+// tidy compresses the rotated files of a line file, and deletes old ones; because of their age only if the clock is trusted. When ctx is
+// canceled it leaves the rest to the next time.
+func (l *Config) tidy(ctx context.Context, path string, now time.Time, right bool) error {
 	olds, err := rotatedFiles(path)
 	if err != nil {
 		return err
@@ -31,7 +33,11 @@ func (l *Config) tidy(path string, now time.Time, right bool) error {
 			if strings.HasSuffix(name, zstdExtension) {
 				continue
 			}
-			if err := compressFile(name); err != nil {
+			err := compressFile(ctx, name)
+			if ctx.Err() != nil {
+				return errors.Join(wrong...)
+			}
+			if err != nil {
 				wrong = append(wrong, err)
 				continue
 			}
@@ -81,8 +87,11 @@ func rotatedFiles(path string) (names []string, err error) {
 	return names, nil
 }
 
-// compressFile replaces a file by a compressed one. After an error or a crash the original is still there.
-func compressFile(name string) (err error) {
+// compressStep is the number of bytes that are compressed between two checks whether to go on.
+const compressStep = 1 << 20
+
+// compressFile replaces a file by a compressed one. After an error, a cancellation or a crash the original is still there.
+func compressFile(ctx context.Context, name string) (err error) {
 	in, err := os.Open(name)
 	if err != nil {
 		return err
@@ -110,7 +119,12 @@ func compressFile(name string) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err = io.Copy(writer, in); err != nil {
+	for err == nil {
+		if err = context.Cause(ctx); err == nil {
+			_, err = io.CopyN(writer, in, compressStep)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
 		return err
 	}
 	if err = writer.Close(); err != nil {

@@ -1,6 +1,8 @@
 package linefile
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
@@ -55,7 +58,7 @@ func TestRotatedFilesArePruned(t *testing.T) {
 					want = append(want, name)
 				}
 			}
-			if err := test.file.tidy(path, now, !test.wrong); err != nil {
+			if err := test.file.tidy(t.Context(), path, now, !test.wrong); err != nil {
 				t.Error(err)
 			}
 			entries, err := os.ReadDir(dir)
@@ -97,7 +100,7 @@ func TestTurnedByAWrongClock(t *testing.T) {
 			if !old.rotated(name) {
 				t.Fatal("somebody else does it")
 			}
-			if err := old.run(); err != nil {
+			if err := old.run(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}
@@ -105,7 +108,7 @@ func TestTurnedByAWrongClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, right = range []bool{false, true, true} {
-			if err := old.run(); err != nil {
+			if err := old.run(t.Context()); err != nil {
 				t.Error(err)
 			}
 			if left := testenv.FileNames(t, dir); len(left) != 1 {
@@ -118,7 +121,7 @@ func TestTurnedByAWrongClock(t *testing.T) {
 		if err := os.Chtimes(filepath.Join(dir, testenv.FileNames(t, dir)[0]), long, long); err != nil {
 			t.Fatal(err)
 		}
-		if err := old.run(); err != nil {
+		if err := old.run(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if left := testenv.FileNames(t, dir); len(left) != 0 {
@@ -148,4 +151,33 @@ func TestDeletedFileIsFollowed(t *testing.T) {
 		}
 		f.die()
 	}
+}
+
+// An output ends although a file is being compressed that takes long. The file stays, for the next time.
+func TestCompressionEndsWithTheOutput(t *testing.T) {
+	f := newTestFile(t)
+	f.conf.MaxBytes, f.conf.Compress = 1, true
+	f.begin()
+	large := filepath.Join(f.dir, "a-20200504T030201.000000.log")
+	if err := errors.Join(os.WriteFile(large, nil, 0o600), os.Truncate(large, 1<<40)); err != nil { // without taking that space
+		t.Fatal(err)
+	}
+	o := NewOutput("test", f.target, new(Memory), f.target.logger)
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		o.Start(ctx)
+		if _, err := o.Append(ctx, []byte("line one\nline two\n"), false, Received{}); err != nil {
+			return err
+		}
+		testenv.Await(t, func() bool { return exists(large + zstdExtension + ".part") })
+		o.Close(ctx)
+		return nil
+	})
+	if err != nil || f.said.Len() > 0 {
+		t.Errorf("got %v, said: %s", err, f.said.String())
+	}
+	olds, err := rotatedFiles(f.path)
+	if err != nil || len(olds) != 2 || olds[0] != large || exists(large+zstdExtension+".part") {
+		t.Errorf("left are %q, %v", testenv.FileNames(t, f.dir), err)
+	}
+	f.die()
 }

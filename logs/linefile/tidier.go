@@ -1,6 +1,7 @@
 package linefile
 
 import (
+	"context"
 	"errors"
 	"os"
 	"sync"
@@ -37,13 +38,13 @@ func (t *tidier) rotated(name string) bool {
 	return begin
 }
 
-// run tidies until nothing more is rotated.
-func (t *tidier) run() (err error) {
+// run tidies until nothing more is rotated, or until ctx is canceled.
+func (t *tidier) run(ctx context.Context) (err error) {
 	for more := true; more; {
 		now, right := time.Now(), t.trusted()
-		err = errors.Join(err, t.correctAges(now, right), t.conf.Load().tidy(t.path, now, right))
+		err = errors.Join(err, t.correctAges(now, right), t.conf.Load().tidy(ctx, t.path, now, right))
 		t.mu.Lock()
-		more = t.again
+		more = t.again && ctx.Err() == nil
 		t.busy, t.again = more, false
 		t.mu.Unlock()
 	}

@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -41,11 +42,18 @@ func TestFilesAreRotated(t *testing.T) {
 	file := &linefile.Config{Path: dir + "/a.log", MaxBytes: 10_000, Compress: true}
 	const records = 2000
 	logger := slog.New(slog.NewTextHandler(errorWriter{t}, &slog.HandlerOptions{Level: slog.LevelError}))
-	run(t, server.Config{Routes: []server.Route{{To: []server.Destination{{File: file}}}}, Logger: logger}, func(_ context.Context, _ *server.Server, address string) {
+	run(t, server.Config{Routes: []server.Route{{To: []server.Destination{{File: file}}}}, Logger: logger}, func(ctx context.Context, s *server.Server, address string) {
 		conn := dial(t, address)
+		all := 0
 		for n := range records {
 			fmt.Fprint(conn, frame("a", "info", fmt.Sprint(n)))
+			all += len(fmt.Sprintf("2006/01/02 15:04:05|a|info|%d\n", n))
 		}
+		until(t, ctx, "all is written and compressed", func() bool {
+			o := s.Stats().Outputs
+			left, err := filepath.Glob(dir + "/a-*.log")
+			return len(o) == 1 && o[0].Written == int64(all) && err == nil && len(left) == 0
+		})
 	})
 	names, err := filepath.Glob(dir + "/a-*.log.zst")
 	if err != nil || len(names) < 5 {
@@ -115,6 +123,30 @@ func TestFileOfALongService(t *testing.T) {
 	rotated, err := filepath.Glob(filepath.Join(dir, "*.log.zst"))
 	if err != nil || len(rotated) != 1 {
 		t.Errorf("rotated files are %q, %v", rotated, err)
+	}
+}
+
+// A server that ends or hands over does not wait until a large file is compressed: the file stays for the next one.
+func TestEndsWhileAFileIsCompressed(t *testing.T) {
+	for _, end := range []func(s *server.Server){func(*server.Server) {}, (*server.Server).HandOver} {
+		dir := t.TempDir()
+		large := filepath.Join(dir, "a-20200504T030201.000000.log")
+		if err := errors.Join(os.WriteFile(large, nil, 0o600), os.Truncate(large, 1<<40)); err != nil { // without taking that space
+			t.Fatal(err)
+		}
+		to := []server.Destination{{File: &linefile.Config{Path: filepath.Join(dir, "a.log"), MaxBytes: 1, Compress: true}}}
+		serve(t, server.Config{Routes: []server.Route{{To: to}}}, func(ctx context.Context, s *server.Server) {
+			add(t, ctx, s.Batcher("test"), 0, 2)
+			until(t, ctx, "it is being compressed", func() bool {
+				_, err := os.Stat(large + ".zst.part")
+				return err == nil
+			})
+			end(s)
+		})
+		left, err := filepath.Glob(large + "*")
+		if err != nil || len(left) != 1 {
+			t.Errorf("left are %q, %v", left, err)
+		}
 	}
 }
 
