@@ -45,7 +45,7 @@ func (n *Node) Finish(err error) error {
 	}
 	n.mu.Unlock()
 	if leaf {
-		err, outcome = n.judgeCut(err, outcome)
+		outcome, err = n.judgeCut(outcome, err)
 	}
 
 	// A failure is recorded in the scopes before those who wait for the task are woken, so that the scopes recognize it as a duplicate
@@ -67,7 +67,7 @@ func (n *Node) Finish(err error) error {
 	if !leaf {
 		n.Join()
 		known := outcome == failed
-		err, outcome = n.judgeCut(err, outcome)
+		outcome, err = n.judgeCut(outcome, err)
 		cut := !known && outcome == failed
 		if cut {
 			err = n.Wrap(err)
@@ -85,12 +85,12 @@ func (n *Node) Finish(err error) error {
 
 // judgeCut judges a task again, below which nothing runs any more: if its function has returned nil, but its cancellation has stopped a task
 // that it started, its error is that of the cancellation.
-func (n *Node) judgeCut(err error, o outcome) (error, outcome) {
+func (n *Node) judgeCut(o outcome, err error) (outcome, error) {
 	if o != succeeded || !n.Is(isCut) || n.failureBelow() != nil {
-		return err, o
+		return o, err
 	}
 	err = n.CatchUp().Failure()
-	return err, n.judge(err)
+	return n.judge(err), err
 }
 
 // report passes the error of a finished task to its supervisor and its observer, and returns it.
