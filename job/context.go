@@ -88,7 +88,11 @@ func Complete(ctx context.Context, tx Settler) error {
 	if len(lost) > 0 {
 		e.mu.Lock()
 		e.completed = false
+		givenUp := e.lost // meanwhile, which has spared the attempt
 		e.mu.Unlock()
+		if givenUp {
+			e.cancel(ErrLeaseLost)
+		}
 		return ErrLeaseLost
 	}
 	return nil

@@ -173,7 +173,7 @@ func (e *execution) decide(ctx context.Context, err error) (aborted bool) {
 	if cause == nil {
 		cause = context.Cause(ctx) // the timeout
 	}
-	if lost {
+	if lost && !completed { // if completed, the settle loop finds out whether that was committed
 		err = either(err, ErrLeaseLost)
 		r.drop(e)
 		r.observe(Event{Kind: JobLost, Job: j, Err: err, Elapsed: elapsed})
@@ -231,14 +231,16 @@ func (r *run) drop(e *execution) {
 	r.release(e.job.Queue)
 }
 
-// loseLease marks the lease as lost, whether or not the attempt has ended. The caller must then cancel the attempt.
-func (e *execution) loseLease() {
+// loseLease marks the lease as lost, whether or not the attempt has ended. The caller must then cancel the attempt, except that it may spare one whose
+// handler has completed the job by itself.
+func (e *execution) loseLease() (completed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lost = true
-	if e.cause == nil {
+	if e.cause == nil && !e.completed {
 		e.cause = ErrLeaseLost
 	}
+	return e.completed
 }
 
 // cancel cancels the attempt, if it has not ended.

@@ -51,7 +51,8 @@ func (e *execution) runs() bool {
 
 // giveUpSession starts a new session if the lease was last in force at over or before. All jobs of the old session are lost here, including those
 // that the worker does not know of. Nothing renews its lease any more, so other workers get the jobs when it is over. The executions are marked
-// before r.mu is released: one that is not lost always belongs to the session of r.hold.
+// before r.mu is released: one that is not lost always belongs to the session of r.hold. One whose handler has completed the job by itself is not
+// canceled, see [Complete].
 func (r *run) giveUpSession(over time.Time) {
 	r.mu.Lock()
 	if r.hold.leased.IsZero() || r.hold.leased.After(over) {
@@ -61,8 +62,9 @@ func (r *run) giveUpSession(over time.Time) {
 	r.hold = hold{session: NewSession()}
 	lost := make([]*execution, 0, len(r.inFlight))
 	for _, e := range r.inFlight {
-		e.loseLease()
-		lost = append(lost, e)
+		if completed := e.loseLease(); !completed {
+			lost = append(lost, e)
+		}
 	}
 	r.mu.Unlock()
 	for _, e := range lost {

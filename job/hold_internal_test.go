@@ -57,3 +57,21 @@ func TestClaimedAgain(t *testing.T) {
 		t.Errorf("before: lost %t, again: lost %t", before.lost, again.lost)
 	}
 }
+
+// TestGivenUpAfterComplete: only the attempts that have not completed their jobs by themselves are canceled with the session.
+func TestGivenUpAfterComplete(t *testing.T) {
+	r := &run{inFlight: map[ID]*execution{}}
+	r.hold.session = NewSession()
+	r.began(r.hold.session, time.Now())
+	canceled := map[bool]error{}
+	for _, completed := range []bool{false, true} {
+		r.keep(&execution{
+			run: r, session: r.hold.session, job: &Job{ID: NewID()}, completed: completed,
+			abort: func(cause error) { canceled[completed] = cause },
+		})
+	}
+	r.giveUpSession(time.Now().Add(time.Hour))
+	if canceled[false] != ErrLeaseLost || canceled[true] != nil {
+		t.Errorf("canceled with %v, after Complete with %v; want %v and nil", canceled[false], canceled[true], ErrLeaseLost)
+	}
+}

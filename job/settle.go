@@ -79,7 +79,7 @@ func (r *run) nextBatch() (batch []*execution, over bool) {
 func (r *run) settle(ctx context.Context, batch []*execution) (refused []*execution, err error) {
 	failures := 0
 	for {
-		batch = r.stillOurs(batch)
+		batch = r.stillOurs(ctx, batch)
 		if len(batch) == 0 {
 			return nil, nil
 		}
@@ -116,7 +116,7 @@ func (r *run) settle(ctx context.Context, batch []*execution) (refused []*execut
 
 // settleEach writes one job after the other, and returns those that the store has refused.
 func (r *run) settleEach(ctx context.Context, batch []*execution) (refused []*execution, err error) {
-	for _, e := range r.stillOurs(batch) {
+	for _, e := range r.stillOurs(ctx, batch) {
 		one := []*execution{e}
 		lost, err := r.callSettle(ctx, one)
 		switch {
@@ -175,22 +175,57 @@ func (r *run) pings(ctx context.Context) bool {
 }
 
 // stillOurs leaves out the jobs whose lease was lost while the store did not answer, and reports them.
-func (r *run) stillOurs(batch []*execution) []*execution {
+func (r *run) stillOurs(ctx context.Context, batch []*execution) []*execution {
 	ours := make([]*execution, 0, len(batch))
+	var lost, unsure []*execution
 	for _, e := range batch {
 		e.mu.Lock()
-		lost := e.lost
-		e.mu.Unlock()
-		if !lost {
+		switch {
+		case !e.lost:
 			ours = append(ours, e)
-			continue
+		case e.completed:
+			unsure = append(unsure, e)
+			fallthrough
+		default:
+			lost = append(lost, e)
 		}
-		if e.end.silent {
-			continue
-		}
-		r.observe(Event{Kind: JobLost, Job: e.job, Err: ErrLeaseLost, Elapsed: e.end.event.Elapsed})
+		e.mu.Unlock()
+	}
+	written := r.written(ctx, unsure)
+	for _, e := range lost {
+		r.report(time.Now(), e, true, written[e.job.ID] == Completed)
 	}
 	return ours
+}
+
+// written returns the states of the jobs whose attempts were settled, although the worker does not hold them any more, as far as the store answers in
+// time. Nobody but the session that has claimed an attempt can end it with another state than Running. The number of the attempt alone does not
+// identify it: a store that has forgotten the claim, as after a power failure, gives the number again.
+func (r *run) written(ctx context.Context, unsure []*execution) map[ID]State {
+	if len(unsure) == 0 {
+		return nil
+	}
+	call, cancel := context.WithTimeout(ctx, lastCall)
+	defer cancel()
+	states := map[ID]State{}
+	for part := range slices.Chunk(unsure, mostListed) {
+		f := Filter{Limit: len(part)}
+		claimed := map[ID]*Job{}
+		for _, e := range part {
+			f.IDs, claimed[e.job.ID] = append(f.IDs, e.job.ID), e.job
+		}
+		found, err := r.store.List(call, f)
+		if err != nil {
+			r.config.Logger.Warn("job: it is not known whether jobs were settled: they are reported as lost", "jobs", len(part), "error", err)
+			continue
+		}
+		for _, j := range found {
+			if c := claimed[j.ID]; j.State != Running && j.Attempt == c.Attempt && j.Worker == c.Worker && j.Started.Equal(c.Started) {
+				states[j.ID] = j.State
+			}
+		}
+	}
+	return states
 }
 
 func (r *run) callSettle(ctx context.Context, batch []*execution) ([]ID, error) {
@@ -223,23 +258,29 @@ func (r *run) settled(batch []*execution, lost []ID) {
 		gone[id] = true
 	}
 	for _, e := range batch {
-		event := e.end.event
-		switch {
-		case e.end.silent:
-			continue
-		case gone[e.job.ID] && e.completed: // settled by the handler's own transaction, as intended
-			event = Event{Kind: JobCompleted, Elapsed: event.Elapsed, Then: e.then}
-			e.job.State = Completed
-		case gone[e.job.ID]:
-			event = Event{Kind: JobLost, Err: ErrLeaseLost, Elapsed: event.Elapsed}
-		case event.Kind == JobRetried:
-			r.failures.failed(now, e.job, r.clock.at(e.end.at.Add(event.Delay)))
-		case event.Kind == JobDiscarded:
-			r.config.Logger.Error("job discarded",
-				"job.id", e.job.ID, "job.kind", e.job.Kind, "job.queue", e.job.Queue, "job.attempt", e.job.Attempt, "error", e.job.LastError())
-		}
-		event.Job = e.job
-		r.counters.ended(now, e.job, event, e.begun)
-		r.observe(event)
+		r.report(now, e, gone[e.job.ID], e.completedItself())
 	}
+}
+
+// report reports the outcome of a job. The job may be gone, which means that the worker does not hold it any more: it was completed by the handler's
+// own transaction, as intended, or the outcome does not count.
+func (r *run) report(now time.Time, e *execution, gone, completed bool) {
+	event := e.end.event
+	switch {
+	case e.end.silent:
+		return
+	case gone && completed:
+		event = Event{Kind: JobCompleted, Elapsed: event.Elapsed, Then: e.then}
+		e.job.State = Completed
+	case gone:
+		event = Event{Kind: JobLost, Err: ErrLeaseLost, Elapsed: event.Elapsed}
+	case event.Kind == JobRetried:
+		r.failures.failed(now, e.job, r.clock.at(e.end.at.Add(event.Delay)))
+	case event.Kind == JobDiscarded:
+		r.config.Logger.Error("job discarded",
+			"job.id", e.job.ID, "job.kind", e.job.Kind, "job.queue", e.job.Queue, "job.attempt", e.job.Attempt, "error", e.job.LastError())
+	}
+	event.Job = e.job
+	r.counters.ended(now, e.job, event, e.begun)
+	r.observe(event)
 }

@@ -1009,6 +1009,70 @@ func TestAfterComplete(t *testing.T) {
 	})
 }
 
+// TestAfterCompleteTheSessionIsGivenUp: a handler that has completed its job goes on working while the worker cannot reach the store for longer than
+// its lease. If the transaction was not committed, another attempt runs the job.
+func TestAfterCompleteTheSessionIsGivenUp(t *testing.T) {
+	for name, test := range map[string]struct {
+		commit bool
+		state  job.State
+		events []string
+	}{
+		"committed":   {true, job.Completed, []string{"started", "completed"}},
+		"rolled back": {false, job.Running, []string{"started", "lost: the lease of the job was lost: another worker may be running it", "started"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newIdleRig(t)
+				cut := &cutOff{Store: r.store}
+				var cause error
+				var runs atomic.Int64
+				r.startWorker(cut, job.Config{Lease: 6 * time.Second}, noteKind.Handle(func(ctx context.Context, _ note) error {
+					if runs.Add(1) > 1 {
+						return untilCanceled(ctx)
+					}
+					var tx job.Settler = nothing{}
+					if test.commit {
+						tx = r.store
+					}
+					if err := job.Complete(ctx, tx); err != nil {
+						return err
+					}
+					if meanwhile.Sleep(ctx, 20*time.Second) != nil {
+						cause = context.Cause(ctx)
+					}
+					return nil
+				}))
+				t.Cleanup(r.end)
+				id := r.enqueue()
+				seconds(1)
+				cut.set(true)
+				seconds(12)
+				cut.set(false)
+				seconds(12)
+				if canceled := cause != nil; canceled == test.commit {
+					t.Errorf("canceled: %t (%v), want only if the next attempt begins", canceled, cause)
+				}
+				r.wantState(id, test.state)
+				r.mu.Lock()
+				r.events = slices.DeleteFunc(r.events, func(e string) bool { return strings.HasPrefix(e, "store ") })
+				slices.Sort(r.events)
+				r.mu.Unlock()
+				slices.Sort(test.events)
+				r.wantEvents(test.events...)
+				stats, err := r.store.Stats(r.ctx, job.StatsFilter{})
+				r.must(err)
+				completed := 0
+				for _, s := range stats {
+					completed += int(s.Completed)
+				}
+				if want := map[bool]int{true: 1}[test.commit]; completed != want {
+					t.Errorf("%d completed jobs are counted, want %d", completed, want)
+				}
+			})
+		})
+	}
+}
+
 // nothing is a transaction that is rolled back.
 type nothing struct{}
 
