@@ -46,6 +46,7 @@ type ending struct {
 	event  Event
 	units  int // Outcome.Units
 	at     time.Time
+	tried  bool // a call that was to write the outcome has failed: perhaps only its answer was lost
 	silent bool // no event, as for a job that was released before it started
 }
 

@@ -88,7 +88,7 @@ func (r *run) settle(ctx context.Context, batch []*execution) (refused []*execut
 			if failures > 0 || r.unsettled > 0 {
 				r.unsettled = r.storeRecovered()
 			}
-			r.settled(batch, lost)
+			r.settled(ctx, batch, lost)
 			return nil, nil
 		}
 		if part, ok := errors.AsType[*unsettledError](err); ok && ctx.Err() == nil {
@@ -121,7 +121,7 @@ func (r *run) settleEach(ctx context.Context, batch []*execution) (refused []*ex
 		lost, err := r.callSettle(ctx, one)
 		switch {
 		case err == nil:
-			r.settled(one, lost)
+			r.settled(ctx, one, lost)
 		case fatal(err) || ctx.Err() != nil:
 			return nil, cmpCause(ctx, err)
 		case time.Since(e.end.at) < r.config.Lease && !r.late():
@@ -150,7 +150,7 @@ func (r *run) settledInPart(ctx context.Context, batch []*execution, lost []ID, 
 			r.giveUp(e, part)
 		}
 	}
-	r.settled(written, lost)
+	r.settled(ctx, written, lost)
 	return refused, meanwhile.Sleep(ctx, storeBackoff(1))
 }
 
@@ -177,25 +177,46 @@ func (r *run) pings(ctx context.Context) bool {
 // stillOurs leaves out the jobs whose lease was lost while the store did not answer, and reports them.
 func (r *run) stillOurs(ctx context.Context, batch []*execution) []*execution {
 	ours := make([]*execution, 0, len(batch))
-	var lost, unsure []*execution
+	var gone []*execution
 	for _, e := range batch {
 		e.mu.Lock()
-		switch {
-		case !e.lost:
+		lost := e.lost
+		e.mu.Unlock()
+		if lost {
+			gone = append(gone, e)
+		} else {
 			ours = append(ours, e)
-		case e.completed:
+		}
+	}
+	r.settledBefore(ctx, gone)
+	return ours
+}
+
+// settledBefore reports jobs that the worker does not hold any more. The attempt may have been settled nevertheless: by the handler's own transaction,
+// see [Complete], as intended, or by a call whose answer was lost. Otherwise its outcome does not count.
+func (r *run) settledBefore(ctx context.Context, gone []*execution) {
+	var unsure []*execution
+	for _, e := range gone {
+		e.mu.Lock()
+		if !e.end.silent && (e.end.tried || e.completed && e.lost) {
 			unsure = append(unsure, e)
-			fallthrough
-		default:
-			lost = append(lost, e)
 		}
 		e.mu.Unlock()
 	}
 	written := r.written(ctx, unsure)
-	for _, e := range lost {
-		r.report(time.Now(), e, true, written[e.job.ID] == Completed)
+	for _, e := range gone {
+		state := written[e.job.ID]
+		known := !slices.Contains(unsure, e)
+		switch completed := e.completedItself(); {
+		case completed && (known || state == Completed || state != "" && !e.end.tried):
+			e.job.State = Completed
+			r.report(e, Event{Kind: JobCompleted, Elapsed: e.end.event.Elapsed, Then: e.then})
+		case state != "":
+			r.report(e, e.end.event)
+		default:
+			r.report(e, Event{Kind: JobLost, Err: ErrLeaseLost, Elapsed: e.end.event.Elapsed})
+		}
 	}
-	return ours
 }
 
 // written returns the states of the jobs whose attempts were settled, although the worker does not hold them any more, as far as the store answers in
@@ -236,13 +257,19 @@ func (r *run) callSettle(ctx context.Context, batch []*execution) ([]ID, error) 
 		outcomes[i] = e.job.outcome(e.end.event.Then)
 		outcomes[i].Throttle, outcomes[i].Units = e.end.event.Throttle, e.end.units
 	}
-	return r.store.Settle(call, batch[0].session, outcomes...)
+	lost, err := r.store.Settle(call, batch[0].session, outcomes...)
+	if err != nil {
+		part, inPart := errors.AsType[*unsettledError](err)
+		for _, e := range batch {
+			e.end.tried = e.end.tried || !inPart || part.ids[e.job.ID]
+		}
+	}
+	return lost, err
 }
 
 // settled reports the outcome of each job.
-func (r *run) settled(batch []*execution, lost []ID) {
-	now := time.Now()
-	r.health.settled.Store(now.UnixNano())
+func (r *run) settled(ctx context.Context, batch []*execution, lost []ID) {
+	r.health.settled.Store(time.Now().UnixNano())
 	finishedHere(r.store, func(yield func(ID) bool) {
 		for _, e := range batch {
 			if e.job.State.Finished() && !yield(e.job.ID) {
@@ -250,33 +277,34 @@ func (r *run) settled(batch []*execution, lost []ID) {
 			}
 		}
 	})
-	var gone map[ID]bool
+	var isLost map[ID]bool
 	if len(lost) > 0 {
-		gone = make(map[ID]bool, len(lost))
+		isLost = make(map[ID]bool, len(lost))
 	}
 	for _, id := range lost {
-		gone[id] = true
+		isLost[id] = true
 	}
+	var gone []*execution
 	for _, e := range batch {
-		r.report(now, e, gone[e.job.ID], e.completedItself())
+		if isLost[e.job.ID] {
+			gone = append(gone, e)
+		} else {
+			r.report(e, e.end.event)
+		}
 	}
+	r.settledBefore(ctx, gone)
 }
 
-// report reports the outcome of a job. The job may be gone, which means that the worker does not hold it any more: it was completed by the handler's
-// own transaction, as intended, or the outcome does not count.
-func (r *run) report(now time.Time, e *execution, gone, completed bool) {
-	event := e.end.event
-	switch {
-	case e.end.silent:
+// report reports an event that tells how an attempt ended.
+func (r *run) report(e *execution, event Event) {
+	if e.end.silent {
 		return
-	case gone && completed:
-		event = Event{Kind: JobCompleted, Elapsed: event.Elapsed, Then: e.then}
-		e.job.State = Completed
-	case gone:
-		event = Event{Kind: JobLost, Err: ErrLeaseLost, Elapsed: event.Elapsed}
-	case event.Kind == JobRetried:
+	}
+	now := time.Now()
+	switch event.Kind {
+	case JobRetried:
 		r.failures.failed(now, e.job, r.clock.at(e.end.at.Add(event.Delay)))
-	case event.Kind == JobDiscarded:
+	case JobDiscarded:
 		r.config.Logger.Error("job discarded",
 			"job.id", e.job.ID, "job.kind", e.job.Kind, "job.queue", e.job.Queue, "job.attempt", e.job.Attempt, "error", e.job.LastError())
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 	"github.com/meanwhile-go/meanwhile/job/memory"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // unreliable is a store whose calls fail at random: some before they have an effect, some after it, so that only the answer is lost. Some take
@@ -472,6 +475,106 @@ func TestWorkerStopsBeforeItsStoreAnswers(t *testing.T) {
 		store := jobtest.Faulty(memory.New(), func(jobtest.Call) jobtest.Fault { return jobtest.Fault{Before: errFlaky} })
 		if err := job.NewWorker(store, job.Config{}).Run(t.Context()); !errors.Is(err, errFlaky) {
 			t.Errorf("a worker whose store answers with an error ended with %v, want %v", err, errFlaky)
+		}
+	})
+}
+
+// forgetStoreEvents forgets the events about the store itself.
+func (r *rig) forgetStoreEvents() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = slices.DeleteFunc(r.events, func(e string) bool { return strings.HasPrefix(e, "store ") })
+}
+
+// completedJobs returns how many completed jobs the store has counted.
+func (r *rig) completedJobs() (n int) {
+	r.Helper()
+	stats, err := r.store.Stats(r.ctx, job.StatsFilter{})
+	r.must(err)
+	for _, s := range stats {
+		n += int(s.Completed)
+	}
+	return n
+}
+
+// TestTheAnswerToAnOutcomeIsLost: the store has written the outcome and the worker gets an error, so it writes the outcome again, in vain.
+func TestTheAnswerToAnOutcomeIsLost(t *testing.T) {
+	for name, test := range map[string]struct {
+		err   error // of the handler
+		state job.State
+		event string
+	}{
+		"completes": {nil, job.Completed, "completed"},
+		"retries":   {retry.After(errFlaky, time.Hour), job.Queued, "retried: flaky again in 1h0m0s"},
+		"discards":  {retry.Permanent(errFlaky), job.Discarded, "discarded: flaky"},
+	} {
+		for _, lost := range []int{1, 5} { // answers; after three the outcomes are written one by one
+			t.Run(fmt.Sprint(name, " ", lost), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newIdleRig(t)
+					r.startWorker(jobtest.Faulty(r.store, func(c jobtest.Call) jobtest.Fault {
+						if c.Method == "Settle" && c.N <= lost {
+							return jobtest.Fault{After: errInjected}
+						}
+						return jobtest.Fault{}
+					}), job.Config{}, noteKind.Handle(func(context.Context, note) error { return test.err }))
+					t.Cleanup(r.end)
+					id := r.enqueue()
+					seconds(20)
+					r.wantState(id, test.state)
+					r.forgetStoreEvents()
+					r.wantEvents("started", test.event)
+					if n := r.completedJobs(); n != map[job.State]int{job.Completed: 1}[test.state] {
+						t.Errorf("%d completed jobs are counted for one that is %s", n, test.state)
+					}
+				})
+			})
+		}
+	}
+}
+
+// An overtaken store writes nothing at the first Settle of an attempt, whose lease ends there: another worker completes the job.
+type overtaken struct {
+	job.Store
+	calls int
+}
+
+func (o *overtaken) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	if o.calls++; o.calls > 1 {
+		return o.Store.Settle(ctx, session, outcomes...)
+	}
+	if err := o.Store.Leave(ctx, outcomes[0].Job.Worker, session); err != nil {
+		return nil, err
+	}
+	other := job.NewSession()
+	got, err := o.Store.Claim(ctx, job.Claim{
+		Worker: "other", Session: other, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute, Expired: true,
+	})
+	if err != nil || len(got.Jobs) != 1 {
+		return nil, fmt.Errorf("the other worker claimed %d jobs: %w", len(got.Jobs), err)
+	}
+	got.Jobs[0].State = job.Completed
+	if _, err := o.Store.Settle(ctx, other, job.Outcomes(got.Jobs...)...); err != nil {
+		return nil, err
+	}
+	return nil, errInjected
+}
+
+// TestTheOutcomeOfAnotherWorkerIsNotOurs: after a call that failed the worker finds its job settled by another one.
+func TestTheOutcomeOfAnotherWorkerIsNotOurs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newIdleRig(t)
+		r.startWorker(&overtaken{Store: r.store}, job.Config{}, noteKind.Handle(func(context.Context, note) error { return nil }))
+		t.Cleanup(r.end)
+		id := r.enqueue()
+		seconds(10)
+		if j := r.wantState(id, job.Completed); j.Worker != "other" || j.Attempt != 2 {
+			t.Errorf("completed by %s at attempt %d, want the other worker at 2", j.Worker, j.Attempt)
+		}
+		r.forgetStoreEvents()
+		r.wantEvents("started", "lost: the lease of the job was lost: another worker may be running it")
+		if n := r.completedJobs(); n != 0 {
+			t.Errorf("%d completed jobs are counted, want none of this worker", n)
 		}
 	})
 }

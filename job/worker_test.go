@@ -1053,20 +1053,14 @@ func TestAfterCompleteTheSessionIsGivenUp(t *testing.T) {
 					t.Errorf("canceled: %t (%v), want only if the next attempt begins", canceled, cause)
 				}
 				r.wantState(id, test.state)
+				r.forgetStoreEvents()
 				r.mu.Lock()
-				r.events = slices.DeleteFunc(r.events, func(e string) bool { return strings.HasPrefix(e, "store ") })
 				slices.Sort(r.events)
 				r.mu.Unlock()
 				slices.Sort(test.events)
 				r.wantEvents(test.events...)
-				stats, err := r.store.Stats(r.ctx, job.StatsFilter{})
-				r.must(err)
-				completed := 0
-				for _, s := range stats {
-					completed += int(s.Completed)
-				}
-				if want := map[bool]int{true: 1}[test.commit]; completed != want {
-					t.Errorf("%d completed jobs are counted, want %d", completed, want)
+				if n, want := r.completedJobs(), map[bool]int{true: 1}[test.commit]; n != want {
+					t.Errorf("%d completed jobs are counted, want %d", n, want)
 				}
 			})
 		})
