@@ -114,15 +114,15 @@ func (c *Claimer) poll(ctx context.Context, f Fetch) (Fetched, error) {
 	}
 }
 
-// Release returns fetched jobs that were not started to their queue, immediately and without using an attempt. It takes up to five seconds, even if
-// ctx has ended: jobs that it cannot release return to their queue when the lease is over.
+// Release returns fetched jobs that were not started to their queue, immediately and without using an attempt; those whose cancellation was requested
+// are canceled. It takes up to five seconds, even if ctx has ended: jobs that it cannot release return to their queue when the lease is over.
 func (c *Claimer) Release(ctx context.Context, f Fetched) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
 	for _, j := range f.Jobs {
 		j.queueAgain(0, true)
 	}
-	_, err := c.store.Settle(ctx, f.Session, Outcomes(f.Jobs...)...)
+	_, err := settleOrCancel(ctx, c.store, f.Session, Outcomes(f.Jobs...))
 	return err
 }
 
@@ -255,7 +255,7 @@ func (c *Claimer) Finish(ctx context.Context, ends ...End) (lost []ID, err error
 			ids = append(ids, ends[i].ID)
 		}
 	}
-	stored, err := c.stored(ctx, ids)
+	stored, err := listRunning(ctx, c.store, ids)
 	if err != nil {
 		return nil, fmt.Errorf("finish jobs: %w", err)
 	}
@@ -275,14 +275,14 @@ func (c *Claimer) Finish(ctx context.Context, ends ...End) (lost []ID, err error
 		}
 	}
 	for session, of := range outcomes {
-		gone, err := c.store.Settle(ctx, session, of...)
+		gone, err := settleOrCancel(ctx, c.store, session, of)
 		if err != nil {
 			return nil, fmt.Errorf("finish jobs: %w", err)
 		}
 		lost = append(lost, gone...)
 		for _, o := range of {
 			if !slices.Contains(gone, o.Job.ID) {
-				c.program(o.Job.Worker).counters.ended(time.Now(), o.Job, events[o.Job.ID], o.Job.Started)
+				c.program(o.Job.Worker).counters.ended(time.Now(), o.Job, events[o.Job.ID].ofState(o.Job.State), o.Job.Started)
 			}
 		}
 		finishedHere(c.store, func(yield func(ID) bool) {
@@ -296,11 +296,11 @@ func (c *Claimer) Finish(ctx context.Context, ends ...End) (lost []ID, err error
 	return lost, nil
 }
 
-// stored returns the jobs that are running, without their args.
-func (c *Claimer) stored(ctx context.Context, ids []ID) (map[ID]*Job, error) {
+// listRunning returns those of the jobs that are running, without their args.
+func listRunning(ctx context.Context, s Store, ids []ID) (map[ID]*Job, error) {
 	running := make(map[ID]*Job, len(ids))
 	for part := range slices.Chunk(ids, mostListed) {
-		found, err := c.store.List(ctx, Filter{IDs: part, States: []State{Running}, Limit: len(part)})
+		found, err := s.List(ctx, Filter{IDs: part, States: []State{Running}, Limit: len(part)})
 		if err != nil {
 			return nil, err
 		}

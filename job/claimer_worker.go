@@ -313,7 +313,7 @@ func (c *Claimer) Report(ctx context.Context, reports ...Report) error {
 	for i := range reports {
 		ids[i] = reports[i].ID
 	}
-	stored, err := c.stored(ctx, ids)
+	stored, err := listRunning(ctx, c.store, ids)
 	if err != nil {
 		return fmt.Errorf("report on jobs: %w", err)
 	}

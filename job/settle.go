@@ -257,7 +257,12 @@ func (r *run) callSettle(ctx context.Context, batch []*execution) ([]ID, error) 
 		outcomes[i] = e.job.outcome(e.end.event.Then)
 		outcomes[i].Throttle, outcomes[i].Units = e.end.event.Throttle, e.end.units
 	}
-	lost, err := r.store.Settle(call, batch[0].session, outcomes...)
+	lost, err := settleOrCancel(call, r.store, batch[0].session, outcomes)
+	for _, e := range batch {
+		if e.job.State == Canceled {
+			e.end.event, e.end.silent = e.end.event.ofState(Canceled), false
+		}
+	}
 	if err != nil {
 		part, inPart := errors.AsType[*unsettledError](err)
 		for _, e := range batch {

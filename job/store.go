@@ -37,13 +37,13 @@ type Settler interface {
 	// Outcome.Job say:
 	//
 	//   - in state Running: Detail; the job stays held;
-	//   - Queued: Detail, Uncounted, MaxAttempts, Queue, Priority; the job is due at RunAt, or after Delay if RunAt is zero. A job
-	//     whose cancellation was requested (CancelRequested) is finished as Canceled instead;
+	//   - Queued: Detail, Uncounted, MaxAttempts, Queue, Priority; the job is due at RunAt, or after Delay if RunAt is zero;
 	//   - Completed, Canceled, Discarded: Detail; the job is finished now, and its unique key is free unless UniqueFor holds it.
 	//
 	// Kind, Args, Attempt and everything else stay as they are in the store. A job that is not running with the same Attempt and
 	// session is left alone, and its ID is among the lost; a lease that ran out does not matter as long as no other worker has
-	// claimed the job since. A job must not be given twice in one call.
+	// claimed the job since. So is a job that is to be Queued although its cancellation was requested (CancelRequested): the session
+	// still holds it, and must settle it as Canceled, with what follows that. A job must not be given twice in one call.
 	//
 	// The Outcome.Throttle of a job that is not lost holds back the lane that the job ran in: for every claim that starts after Settle has returned,
 	// jobs of the lane start again when that much time has passed, by the store's clock. If there are several, the one that ends last counts. It

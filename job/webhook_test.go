@@ -3,6 +3,7 @@ package job_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -101,6 +102,99 @@ func TestWebhookAfterRetriesAndBesideThen(t *testing.T) {
 			t.Errorf("got %d follow-up jobs, want 1", n)
 		}
 	})
+}
+
+// TestWebhookOfTheCanceledThatWasToRunAgain: the attempt ends before the worker has heard of the cancellation, so that the worker would queue the job
+// again.
+func TestWebhookOfTheCanceledThatWasToRunAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		err   error // of the handler; nil if it runs until the worker stops
+		event string
+		error string
+	}{
+		"fails":       {errFlaky, "canceled: flaky", "flaky"},
+		"snoozes":     {job.Snooze(time.Hour), "canceled: the job was canceled", "the job was canceled"},
+		"is released": {nil, "canceled: the worker stops", "the job was canceled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newIdleRig(t)
+				c := job.Config{Queues: []job.QueueConfig{{Name: "notes"}}, Grace: time.Nanosecond}
+				r.startWorker(r.store, c, job.HandleRaw("note", func(ctx context.Context, j *job.Job) error {
+					if test.err == nil {
+						<-ctx.Done()
+					}
+					if _, err := job.Apply(context.WithoutCancel(ctx), r.store, job.Filter{IDs: []job.ID{j.ID}}, job.ActionCancel); err != nil {
+						t.Error(err)
+					}
+					if test.err == nil {
+						return errors.New("the worker stops")
+					}
+					return test.err
+				}))
+				id := r.enqueue(job.Queue("notes"), job.Webhook(hook))
+				seconds(0.1)
+				r.stop()
+				r.must(<-r.ended)
+				r.wantEvents("started", test.event)
+				j := r.wantState(id, job.Canceled)
+				if calls := r.calls(); len(calls) != 1 || calls[0]["state"] != "canceled" || calls[0]["error"] != test.error || j.LastError() != test.error {
+					t.Errorf("called %v, want once, for a canceled job with the error %q; it has %q", calls, test.error, j.LastError())
+				}
+				stats, err := r.store.Stats(r.ctx, job.StatsFilter{})
+				r.must(err)
+				var canceled, others uint64
+				for _, s := range stats {
+					canceled, others = canceled+uint64(s.Canceled), others+uint64(s.Retried)+uint64(s.Snoozed)
+				}
+				if canceled != 1 || others != 0 {
+					t.Errorf("counted %d canceled jobs, and %d retried or snoozed; want 1 and 0", canceled, others)
+				}
+			})
+		})
+	}
+}
+
+// lateCancel is a store where a job is canceled right before its outcome is written.
+type lateCancel struct {
+	job.Store
+	done bool
+}
+
+func (l *lateCancel) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	if !l.done {
+		l.done = true
+		if _, err := job.Apply(ctx, l.Store, job.Filter{IDs: []job.ID{outcomes[0].Job.ID}}, job.ActionCancel); err != nil {
+			return nil, err
+		}
+	}
+	return l.Store.Settle(ctx, session, outcomes...)
+}
+
+func TestClaimerCancelsInsteadOfQueueing(t *testing.T) {
+	for name, end := range map[string]func(c *job.Claimer, got job.Fetched) error{
+		"Finish": func(c *job.Claimer, got job.Fetched) error {
+			lost, err := c.Finish(t.Context(), job.End{Session: got.Session, ID: got.Jobs[0].ID, Attempt: 1, Err: errFlaky})
+			if len(lost) > 0 {
+				err = errors.New("lost")
+			}
+			return err
+		},
+		"Release": func(c *job.Claimer, got job.Fetched) error { return c.Release(t.Context(), got) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newIdleRig(t)
+			c := job.NewClaimer(&lateCancel{Store: r.store})
+			id := r.enqueue(job.Queue("notes"), job.Webhook(hook))
+			got, err := c.Fetch(r.ctx, job.Fetch{Worker: "w", Queues: []string{"notes"}})
+			r.must(err)
+			r.must(end(c, got))
+			r.wantState(id, job.Canceled)
+			if calls := r.calls(); len(calls) != 1 || calls[0]["state"] != "canceled" {
+				t.Errorf("called %v, want once", calls)
+			}
+		})
+	}
 }
 
 func TestWebhookOfComplete(t *testing.T) {

@@ -57,7 +57,7 @@ var applyFaults = []fault{
 	{name: "a running job is not asked to cancel", noticed: []string{
 		"the worker of a running job is asked to cancel it",
 		"a claim of a job whose lease ran out keeps the request to cancel",
-		"settle as queued of a job that is to be canceled finishes it",
+		"settle as queued of a job that is to be canceled leaves it to be settled as canceled, with what follows that",
 		"a job that is claimed at the same time is canceled as well",
 	}, apply: withoutAction(job.Canceled, []job.State{job.Running})},
 	{name: "a deleted job stays", noticed: []string{

@@ -80,7 +80,7 @@ func (d *drain) work(t testing.TB, queues []job.QueueConfig) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	idle := &untilIdle{Store: d.store, idle: cancel}
+	idle := &untilIdle{Store: d.store, idle: cancel, held: map[job.ID]bool{}}
 	left := goexit{stop: cancel}
 	config := job.Config{
 		Queues: queues, Logger: logger(t), Grace: -1,
@@ -147,21 +147,23 @@ type untilIdle struct {
 	idle func()
 
 	mu      sync.Mutex
-	held    int
+	held    map[job.ID]bool
 	settled bool   // all claimed jobs are settled, so the worker has to claim again
 	wake    func() // ends the wait
 }
 
 func (u *untilIdle) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	u.mu.Lock()
-	before := u.held
+	before := len(u.held)
 	u.mu.Unlock()
 	got, err := u.Store.Claim(ctx, c)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.held += len(got.Jobs)
+	for _, j := range got.Jobs {
+		u.held[j.ID] = true
+	}
 	// Jobs that were running when the claim started may have enqueued others since.
-	if err == nil && before == 0 && u.held == 0 {
+	if err == nil && before == 0 && len(u.held) == 0 {
 		u.idle()
 	}
 	return got, err
@@ -176,10 +178,10 @@ func (u *untilIdle) Settle(ctx context.Context, session job.Session, outcomes ..
 	defer u.mu.Unlock()
 	for _, o := range outcomes {
 		if o.Job.State != job.Running {
-			u.held--
+			delete(u.held, o.Job.ID)
 		}
 	}
-	if u.held == 0 {
+	if len(u.held) == 0 {
 		u.settled = true
 		if u.wake != nil {
 			u.wake()

@@ -241,10 +241,5 @@ func (f *fixture) ends() map[string]func(j *job.Job) {
 		"released":                settle(func(j *job.Job) { j.State, j.RunAt = job.Queued, time.Time{} }),
 		"snoozed":                 settle(func(j *job.Job) { j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour }),
 		"moved":                   settle(func(j *job.Job) { j.State, j.Queue = job.Queued, "elsewhere" }),
-		"queued again, to be canceled": func(j *job.Job) {
-			f.apply(job.ActionCancel, j.ID)
-			j.State = job.Queued
-			f.settle("w", j)
-		},
 	}
 }

@@ -79,19 +79,38 @@ var settlePromises = []promise{
 			f.Errorf("claimed %+v, want attempt 2 of %v", got, j.ID)
 		}
 	}},
-	{"settle as queued of a job that is to be canceled finishes it", func(f *fixture) {
+	{"settle as queued of a job that is to be canceled leaves it to be settled as canceled, with what follows that", func(f *fixture) {
 		kept := f.insertNew(job.Unique("key"))
 		held := f.insertNew(job.Unique("held"), job.UniqueFor(time.Hour))
-		for _, j := range f.take("w", 2) {
-			f.apply(job.ActionCancel, j.ID)
+		other := f.insertNew()
+		jobs := f.take("w", 3)
+		for _, j := range jobs {
 			j.State, j.RunAt, j.Delay, j.Queue, j.Detail = job.Queued, time.Time{}, time.Hour, "other", oddDetail()
-			f.settle("w", j)
+		}
+		f.apply(job.ActionCancel, kept.ID, held.ID)
+		lost, err := f.Settle(f.ctx, sessionOf("w"), job.Outcomes(jobs...)...)
+		if err != nil {
+			f.Fatalf("settle: %v", err)
+		}
+		f.sameIDs("lost", sorted(lost), sorted([]job.ID{kept.ID, held.ID}))
+		f.state(other.ID, job.Queued)
+		for _, j := range jobs {
+			if j.ID == other.ID {
+				continue
+			}
+			if got := f.read(j.ID); got.State != job.Running || !got.CancelRequested || got.Queue == "other" || !reflect.DeepEqual(got.Detail, job.Detail{}) {
+				f.Errorf("settled as queued it is %+v, want it as it was", got)
+			}
+			j.State = job.Canceled
+			then := f.job(job.Queue("then"))
+			f.settleThrottled("w", nil, job.Outcome{Job: j, Then: []*job.Job{then}})
 			got := f.read(j.ID)
 			f.sameDetail(got.Detail, oddDetail())
 			f.near("finished", got.Finished, f.now())
 			if got.State != job.Canceled {
 				f.Errorf("it is %s, want canceled", got.State)
 			}
+			f.state(then.ID, job.Queued)
 		}
 		f.insertNew(job.Unique("key"))
 		if got := f.tryInsert(f.job(job.Unique("held"))); got[0] != held.ID {

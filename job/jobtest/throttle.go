@@ -81,6 +81,11 @@ var throttlePromises = []promise{
 			"canceled":  func(j *job.Job) []job.ID { j.State = job.Canceled; return nil },
 			"moved":     func(j *job.Job) []job.ID { j.State, j.Queue = job.Queued, "elsewhere"; return nil },
 			"lost":      func(j *job.Job) []job.ID { j.State = job.Queued; j.Attempt--; return []job.ID{j.ID} },
+			"to be canceled": func(j *job.Job) []job.ID {
+				f.apply(job.ActionCancel, j.ID)
+				j.State = job.Queued
+				return []job.ID{j.ID}
+			},
 		}
 		for name, end := range ends {
 			for _, key := range []string{"", "a"} {

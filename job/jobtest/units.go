@@ -71,12 +71,16 @@ var unitsPromises = []promise{
 	}},
 	{"what was spent counts instead of the cost, however the job ends, unless it is lost", func(f *fixture) {
 		ends := map[string]func(j *job.Job) []job.ID{
-			"completed":         func(j *job.Job) []job.ID { j.State = job.Completed; return nil },
-			"discarded":         func(j *job.Job) []job.ID { j.State = job.Discarded; return nil },
-			"canceled":          func(j *job.Job) []job.ID { j.State = job.Canceled; return nil },
-			"snoozed":           func(j *job.Job) []job.ID { j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour; return nil },
-			"moved":             func(j *job.Job) []job.ID { j.State, j.Queue = job.Queued, "elsewhere"; return nil },
-			"to be canceled":    func(j *job.Job) []job.ID { f.apply(job.ActionCancel, j.ID); j.State = job.Queued; return nil },
+			"completed": func(j *job.Job) []job.ID { j.State = job.Completed; return nil },
+			"discarded": func(j *job.Job) []job.ID { j.State = job.Discarded; return nil },
+			"canceled":  func(j *job.Job) []job.ID { j.State = job.Canceled; return nil },
+			"snoozed":   func(j *job.Job) []job.ID { j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour; return nil },
+			"moved":     func(j *job.Job) []job.ID { j.State, j.Queue = job.Queued, "elsewhere"; return nil },
+			"to be canceled": func(j *job.Job) []job.ID {
+				f.apply(job.ActionCancel, j.ID)
+				j.State = job.Queued
+				return []job.ID{j.ID}
+			},
 			"lost":              func(j *job.Job) []job.ID { j.State, j.Attempt = job.Completed, j.Attempt-1; return []job.ID{j.ID} },
 			"with what follows": func(j *job.Job) []job.ID { j.State = job.Completed; return nil },
 		}

@@ -47,10 +47,10 @@ func (s *Store) Settle(ctx context.Context, session job.Session, outcomes ...job
 	return lost, nil
 }
 
-// held returns the entry of a job if the session holds it in this attempt.
+// held returns the entry of a job if the session holds it in this attempt, unless it is to be queued again although it is to be canceled.
 func (s *Store) held(session job.Session, j *job.Job) *entry {
 	e := s.jobs[j.ID]
-	if e == nil || e.State != job.Running || e.Attempt != j.Attempt || e.session != session {
+	if e == nil || e.State != job.Running || e.Attempt != j.Attempt || e.session != session || j.State == job.Queued && e.CancelRequested {
 		return nil
 	}
 	return e
@@ -63,8 +63,6 @@ func (s *Store) settle(e *entry, j *job.Job, now time.Time) {
 	}
 	s.unlink(e)
 	switch {
-	case j.State == job.Queued && e.CancelRequested:
-		s.finish(e, job.Canceled, now)
 	case j.State == job.Queued:
 		s.requeue(e, j, now)
 	default:

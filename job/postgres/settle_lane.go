@@ -29,22 +29,24 @@ func settleLanes(ctx context.Context, s *Store, r runner, session job.Session, o
 
 func throttleArgs(session job.Session, throttled []job.Outcome) []any {
 	ids, attempts, held := make([][16]byte, len(throttled)), make([]int32, len(throttled)), make([]*pgtype.Interval, len(throttled))
+	queued := make([]bool, len(throttled))
 	for i, o := range throttled {
 		ids[i], attempts[i], held[i] = o.Job.ID, int32(o.Job.Attempt), interval(o.Throttle)
+		queued[i] = o.Job.State == job.Queued
 	}
-	return []any{int64(session), ids, attempts, held}
+	return []any{int64(session), ids, attempts, held, queued}
 }
 
 // book charges the units of outcomes. It locks their queues in order, including those that are throttled.
 func book(ctx context.Context, s *Store, r runner, session job.Session, outcomes []job.Outcome) error {
-	ids, attempts := make([][16]byte, len(outcomes)), make([]int32, len(outcomes))
+	ids, attempts, queued := make([][16]byte, len(outcomes)), make([]int32, len(outcomes)), make([]bool, len(outcomes))
 	for i, o := range outcomes {
-		ids[i], attempts[i] = o.Job.ID, int32(o.Job.Attempt)
+		ids[i], attempts[i], queued[i] = o.Job.ID, int32(o.Job.Attempt), o.Job.State == job.Queued
 	}
 	units := map[string]map[string][]int{} // by queue and key
 	var queue, key string
 	var place int
-	err := r.each(ctx, s.sql("lane_of"), []any{int64(session), ids, attempts}, []any{&queue, &key, &place}, func() error {
+	err := r.each(ctx, s.sql("lane_of"), []any{int64(session), ids, attempts, queued}, []any{&queue, &key, &place}, func() error {
 		if units[queue] == nil {
 			units[queue] = map[string][]int{}
 		}

@@ -63,9 +63,9 @@ func (t *txn) settle(session job.Session, outcomes []job.Outcome, known []holdin
 	return lost, err
 }
 
-// throttle throttles the lane of a running job, or its queue if the job has no key, unless the session does not hold the job.
+// throttle throttles the lane of a running job, or its queue if the job has no key, unless Settle leaves the job alone.
 func (t *txn) throttle(session job.Session, o job.Outcome) error {
-	row, err := one(t, statement("lane_of"), o.Job.ID[:], int64(o.Job.Attempt), int64(session))
+	row, err := one(t, statement("lane_of"), o.Job.ID[:], int64(o.Job.Attempt), int64(session), o.Job.State == job.Queued)
 	if err != nil || row == nil {
 		return err
 	}
@@ -80,9 +80,9 @@ func (t *txn) throttle(session job.Session, o job.Outcome) error {
 	return t.mark(queue, row[1])
 }
 
-// book charges units of a running job, unless the session does not hold the job.
+// book charges units of a running job, unless Settle leaves the job alone.
 func (t *txn) book(session job.Session, o job.Outcome) error {
-	row, err := one(t, statement("lane_of"), o.Job.ID[:], int64(o.Job.Attempt), int64(session))
+	row, err := one(t, statement("lane_of"), o.Job.ID[:], int64(o.Job.Attempt), int64(session), o.Job.State == job.Queued)
 	if err != nil || row == nil {
 		return err
 	}
@@ -287,15 +287,11 @@ func (t *txn) finish(e ending, held map[job.ID]bool, sql string, args ...any) er
 	return nil
 }
 
-// requeue queues a running job again, if the session holds it, or cancels it if that was requested.
+// requeue queues a running job again, if the session holds it and its cancellation was not requested.
 func (t *txn) requeue(session job.Session, j *job.Job, detail any, held map[job.ID]bool) error {
 	row, err := one(t, statement("settle_class"), j.ID[:], int64(j.Attempt), int64(session))
 	if err != nil || row == nil {
 		return err
-	}
-	if integer(row[1]) == 1 {
-		e := ending{canceled, int64(j.Attempt)}
-		return t.finish(e, held, statement("settle_finish_detail"), e.state, t.now, e.attempt, int64(session), j.ID[:], detail)
 	}
 	held[j.ID] = true
 	from := integer(row[0])

@@ -1,10 +1,10 @@
 -- An outcome of running jobs is one argument, which is unpacked to: their IDs one after the other, attempt, state, detail, uncounted attempts,
 -- max attempts, queue, priority, the due time or "", the delay until it is due, how long to throttle, and units to book.
 
--- heldBy returns the job of an outcome, or nil if the session has lost it.
+-- heldBy returns the job of an outcome, or nil if the session has lost it, or if it is to be queued although it is to be canceled.
 local function heldBy(session, id, o)
   local j = load(id)
-  if holds(session, j) and j.n == o[2] then return j end
+  if holds(session, j) and j.n == o[2] and not (j.x and o[3] == 'queued') then return j end
 end
 
 -- settle writes the outcome of a job that the session holds.
@@ -20,8 +20,6 @@ local function settle(j, o)
   unlink(j)
   if state ~= 'queued' then
     finish(j, state)
-  elseif j.x then
-    finish(j, 'canceled')
   else
     j.s, j.q, j.p, j.r, j.sp, j.m, j.se, j.ca = 'queued', o[7], o[8], due(o[9], o[10]), o[5], o[6], '', 0
     save(j, true)

@@ -186,9 +186,9 @@ insert into meanwhile_lane (queue, key, paid, idle) values (?1, ?2, ?3, ?4) on c
 update meanwhile_queue set paid = ?2 where id = ?1
 
 -- name: lane_of
--- The queue and the limit key of a running job, if the session holds it.
+-- The queue and the limit key of a running job, if the session holds it, unless it is to be queued (?4) although it is to be canceled.
 select q.name, j.limit_key, q.id from meanwhile_job j join meanwhile_queue q on q.id = j.queue
-where j.state = 1 and j.attempt = ?2 and j.session = ?3 and j.id = ?1
+where j.state = 1 and j.attempt = ?2 and j.session = ?3 and j.id = ?1 and not (?4 and j.cancel)
 
 -- name: throttle_queue
 update meanwhile_queue set held = max(held, ?2) where id = ?1

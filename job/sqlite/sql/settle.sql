@@ -14,7 +14,7 @@ returning id, class, unique_key, unique_for, created
 update meanwhile_job set detail = ?4 where state = 1 and attempt = ?2 and session = ?3 and id = ?1
 
 -- name: settle_class
-select class, cancel from meanwhile_job where state = 1 and attempt = ?2 and session = ?3 and id = ?1
+select class from meanwhile_job where state = 1 and attempt = ?2 and session = ?3 and id = ?1 and cancel = 0
 
 -- name: settle_queue
 update meanwhile_job
