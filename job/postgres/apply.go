@@ -41,8 +41,8 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (don
 			left.IDs, left.Limit, again = part.moved, len(part.moved), true
 		}
 	})
-	s.wrote(done.Changed)
 	s.notify(slices.Collect(maps.Keys(woken)))
+	s.wrote(ctx, done.Changed)
 	return done, err
 }
 

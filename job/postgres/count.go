@@ -2,24 +2,29 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// compactAfter is how many rows a process appends to the counts before it merges them.
-const compactAfter = 2000
+// compactAfter is how many rows a process appends to the counts before it merges them, and compactTime the longest time for that: the call that
+// does it has written what it was called for, and its caller waits.
+const (
+	compactAfter = 2000
+	compactTime  = time.Second
+)
 
 // wrote records that n rows were appended to the counts, and merges the rows if there are many.
-func (s *Store) wrote(n int) {
+func (s *Store) wrote(ctx context.Context, n int) {
 	if n == 0 || s.deltas.Add(1) < compactAfter {
 		return
 	}
 	s.deltas.Store(0)
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, compactTime)
 	defer cancel()
-	_ = s.compact(ctx) // after an error, the next call merges them
+	_ = s.compact(ctx) // after an error, Prune merges them, or this after as many rows again
 }
 
 // compact merges the rows of the counts, unless another process is doing so.

@@ -40,8 +40,8 @@ func (s *Store) Tick(ctx context.Context, t job.Tick) (ticked bool, err error) {
 		})
 	})
 	if ticked {
-		s.wrote(1)
 		s.notify([]string{t.Job.Queue})
+		s.wrote(ctx, 1)
 	}
 	return ticked, err
 }

@@ -16,6 +16,8 @@ const (
 	// sweep reads every row that was claimed since then; a claim from the cursor does not.
 	sweepShare = 10
 	maxSweep   = 5 * time.Second // longest time between two sweeps
+
+	mostCursors = 10_000 // a server may claim from as many queues as its clients name
 )
 
 // cursors remember up to where jobs have been claimed, by queue, claimed kinds and priority, so that a claim need not read dead rows. Jobs can
@@ -85,8 +87,8 @@ func (c *cursors) start(queues, kinds []string, now time.Time) *claimStart {
 func (c *cursors) note(l *claimStart, found []*job.Job, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.queues == nil {
-		c.queues = map[string]*queueCursor{}
+	if c.queues == nil || len(c.queues) >= mostCursors {
+		c.queues = map[string]*queueCursor{} // the next claim of each queue sweeps
 	}
 	now := time.Now()
 	for i, queue := range l.queues {

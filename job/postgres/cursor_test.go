@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -63,5 +64,20 @@ func TestPattern(t *testing.T) {
 		if got := errorHint(test.part); got != test.detail {
 			t.Errorf("errorHint(%q) = %q, want %q", test.part, got, test.detail)
 		}
+	}
+}
+
+// A server may claim from queues that its clients name, each once.
+func TestCursorsOfManyQueues(t *testing.T) {
+	var c cursors
+	for i := range 2*mostCursors + 10 {
+		start := c.start([]string{fmt.Sprint("queue-", i)}, nil, time.Now())
+		c.note(start, []*job.Job{{Queue: fmt.Sprint("queue-", i), Priority: 5}}, time.Millisecond)
+	}
+	if n := len(c.queues); n == 0 || n > mostCursors {
+		t.Errorf("there are cursors of %d queues, want at most %d", n, mostCursors)
+	}
+	if forgotten := c.start([]string{"queue-1"}, nil, time.Now()); !forgotten.swept[0] {
+		t.Error("a claim from a queue that was forgotten does not begin at its start")
 	}
 }

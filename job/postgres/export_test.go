@@ -18,3 +18,6 @@ func (s *Store) ForgetLane(key string) {
 		}
 	}
 }
+
+// MergeCounts makes the next call that writes counts merge them.
+func (s *Store) MergeCounts() { s.deltas.Store(compactAfter - 1) }

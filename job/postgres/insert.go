@@ -82,10 +82,10 @@ func (s *Store) insert(ctx context.Context, jobs []*job.Job) (ids []job.ID, err 
 		return nil, err
 	}
 	s.notices.inserted(time.Since(begun))
-	s.wrote(1)
 	if !notifies {
 		s.notify(queuesOf(jobs))
 	}
+	s.wrote(ctx, 1)
 	return ids, nil
 }
 

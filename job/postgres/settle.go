@@ -36,8 +36,8 @@ func (s *Store) Settle(ctx context.Context, session job.Session, given ...job.Ou
 	if err != nil {
 		return nil, err
 	}
-	s.wrote(len(o.finished) + len(o.queued))
 	s.notify(append(o.dueQueues(), s.laned.freed(o)...))
+	s.wrote(ctx, len(o.finished)+len(o.queued))
 	return lost, nil
 }
 
