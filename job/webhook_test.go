@@ -104,7 +104,7 @@ func TestWebhookAfterRetriesAndBesideThen(t *testing.T) {
 	})
 }
 
-// TestWebhookOfTheCanceledThatWasToRunAgain: the attempt ends before the worker has heard of the cancellation, so that the worker would queue the job
+// TestWebhookOfTheCanceledThatWasToRunAgain: the attempt ends before the worker knows of the cancellation, so that the worker would queue the job
 // again.
 func TestWebhookOfTheCanceledThatWasToRunAgain(t *testing.T) {
 	for name, test := range map[string]struct {

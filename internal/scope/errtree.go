@@ -108,12 +108,7 @@ func Claims(err, target error) bool {
 
 // isCanceled reports whether err is, or wraps, the error of a canceled ctx.
 func isCanceled(err error) bool {
-	found := false
-	WalkErrors(err, func(e error, _ bool) bool {
-		found = found || isOrClaims(e, context.Canceled) || isOrClaims(e, context.DeadlineExceeded)
-		return found
-	})
-	return found
+	return Claims(err, context.Canceled) || Claims(err, context.DeadlineExceeded)
 }
 
 // Stops reports whether err is stop, or wraps it and nothing else but the cancellation of ctx: an error that is joined with it is not lost.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A call that merges the counts after it has written does not outlive its caller's ctx, and the time that merging may take.
+// A call that has written and then merges the counts does not wait long for a transaction that holds them.
 func TestMergingTheCountsIsBounded(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)

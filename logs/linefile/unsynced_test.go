@@ -13,15 +13,15 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// failSyncs makes syncs of the line file fail, the first of them after lose has changed the file. It returns how many there were of all.
-func (f *testFile) failSyncs(times int, lose func(f *testFile)) *int {
+// failSyncs makes syncs of the line file fail, the first of them after change has changed the file. It returns how many there were of all.
+func (f *testFile) failSyncs(times int, change func(f *testFile)) *int {
 	syncs := new(int)
 	f.target.disk.Before = func(op, _ string) error {
 		if op != "sync" {
 			return nil
 		}
 		if *syncs++; *syncs == 1 && times > 0 {
-			lose(f)
+			change(f)
 		}
 		if *syncs <= times {
 			return errTest
@@ -51,8 +51,8 @@ func (f *testFile) settled() bool {
 func TestSyncFails(t *testing.T) {
 	const all = "line one\nline two\nline three\n"
 	for what, test := range map[string]struct {
-		lose func(f *testFile)
-		want string
+		change func(f *testFile)
+		want   string
 	}{
 		"kept":    {func(*testFile) {}, all},
 		"dropped": {(*testFile).zero, all},
@@ -80,7 +80,7 @@ func TestSyncFails(t *testing.T) {
 				}
 				f.write("line two\n")
 				f.write("line three\n", Received{testClient, 2})
-				f.failSyncs(times, test.lose)
+				f.failSyncs(times, test.change)
 				for range times {
 					if err := f.target.sync(); !errors.Is(err, errTest) {
 						t.Errorf("a sync that fails: %v", err)
