@@ -3,6 +3,7 @@ package jobtest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"strings"
@@ -121,6 +122,41 @@ var insertPromises = []promise{
 		}
 		if got := f.read(there.ID); got.Queue != "there" {
 			f.Errorf("insert changed the existing job: %+v", got)
+		}
+	}},
+	{"insert refuses what is stored, in each state", func(f *fixture) {
+		for i, options := range [][]job.EnqueueOption{nil, {job.LimitKey("key")}, {job.Unique("key")}} {
+			for _, state := range append(finalStates, job.Running, job.Queued) {
+				var there *job.Job
+				switch queue := job.Queue(fmt.Sprint(i, state)); state {
+				case job.Queued:
+					there = f.insertNew(append(options, queue)...)
+				case job.Running:
+					f.insertNew(options...)
+					there = f.claimOne("w")
+				default:
+					there = f.insertFinished(state, append(options, queue)...)
+				}
+				again := f.job(append(options, job.Queue("again"))...)
+				again.ID = there.ID
+				many := []*job.Job{again}
+				for range 30 {
+					many = append(many, f.job(job.Queue("again"), job.LimitKey("other")))
+				}
+				for _, jobs := range [][]*job.Job{{again}, {f.job(job.Queue("again")), again}, many} {
+					if got, err := f.Insert(f.ctx, jobs...); err == nil {
+						f.Fatalf("insert of %d jobs, one of which is %s, returned %v", len(jobs), state, got)
+					}
+				}
+				f.state(there.ID, state)
+				if state == job.Running {
+					f.finish(there, job.Completed)
+				}
+				f.remove(there.ID)
+			}
+		}
+		if got := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(5, "again"), Limit: 5, Lease: long}); len(got.Jobs) > 0 {
+			f.Errorf("claimed %v, which were refused", ids(got.Jobs))
 		}
 	}},
 	{"args come back as they were", func(f *fixture) {

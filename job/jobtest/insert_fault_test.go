@@ -3,6 +3,7 @@ package jobtest
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -66,6 +67,19 @@ var insertFaults = []fault{
 				all = append(all, ids...)
 			}
 			return all, nil
+		}
+	}},
+	{name: "insert takes a running job for a new one", noticed: []string{"insert refuses what is stored, in each state"}, apply: func(b *broken) {
+		b.insert = func(ctx context.Context, jobs []*job.Job) ([]job.ID, error) {
+			for i, j := range jobs {
+				if there, err := job.Find(ctx, b.Store, j.ID); err == nil && there.State == job.Running {
+					jobs = slices.Clone(jobs)
+					other := *j
+					other.ID = job.NewID()
+					jobs[i] = &other
+				}
+			}
+			return b.Store.Insert(ctx, jobs...)
 		}
 	}},
 	{name: "insert of none is an error", noticed: []string{"insert of no jobs"}, apply: func(b *broken) {

@@ -42,6 +42,7 @@ var relaxed = map[Relaxation][]string{
 	},
 	CallsInParts: {
 		"insert is all or none",
+		"insert refuses what is stored, in each state",
 		"an insert that fails spoils none at the same time",
 		"an outcome is not written without what follows",
 	},

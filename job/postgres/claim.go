@@ -174,9 +174,11 @@ func (s *Store) claimPlain(ctx context.Context, c job.Claim, l *limits, done *jo
 	start := s.cursors.start(l.queues, c.Kinds, began)
 	limit := c.Limit - len(done.Jobs)
 	args := []any{l.queues, l.left, limit, c.Worker, interval(c.Lease), start.at, start.ids, c.Kinds, int64(c.Session), c.Call}
-	got, err := s.queryClaimed(ctx, "claim_strict", args)
+	got, err := s.queryClaimed(ctx, args)
 	if codeOf(err) == codeUnique {
-		got, err = s.queryClaimed(ctx, "claim", args)
+		if err = s.dropStored(ctx, l.queues); err == nil {
+			got, err = s.queryClaimed(ctx, args)
+		}
 	}
 	if err != nil {
 		return false, err
@@ -211,9 +213,15 @@ type claimed struct {
 	laned []string // queues with lanes; if there are any, nothing was claimed
 }
 
-// queryClaimed calls a function that claims.
-func (s *Store) queryClaimed(ctx context.Context, name string, args []any) (got claimed, err error) {
-	rows, err := s.run().query(ctx, s.sql(name), args...)
+// dropStored deletes the jobs that are queued in the queues although they are running, see claim_stored.sql.
+func (s *Store) dropStored(ctx context.Context, queues []string) error {
+	_, err := s.run().ids(ctx, s.sql("claim_stored"), queues)
+	return err
+}
+
+// queryClaimed claims from queues without lanes.
+func (s *Store) queryClaimed(ctx context.Context, args []any) (got claimed, err error) {
+	rows, err := s.run().query(ctx, s.sql("claim_strict"), args...)
 	if err != nil {
 		return got, err
 	}

@@ -32,7 +32,6 @@ type claiming struct {
 	lanes   job.LaneQueue
 	keyed   bool       // there are lanes of keys
 	kept    bool       // lanes have state of rates or throttling
-	strict  bool       // a job that is running already is an error
 	plain   *lanes.Due // due jobs without a key; nil if they have yet to be read
 	known   *knownQueue
 	changes changes
@@ -41,15 +40,18 @@ type claiming struct {
 
 // claimLanes claims up to n due jobs from a queue with limits or lanes, and returns when to claim again.
 func (s *Store) claimLanes(ctx context.Context, c job.Claim, queue string, n int) (taken []*job.Job, next time.Duration, err error) {
-	known, strict := s.known.find(queue), true
+	known, dropped := s.known.find(queue), false
 	for {
-		cl := &claiming{ctx: ctx, s: s, c: c, queue: queue, strict: strict, known: known, changes: newChanges()}
+		cl := &claiming{ctx: ctx, s: s, c: c, queue: queue, known: known, changes: newChanges()}
 		next, err = cl.claim(n)
 		switch {
 		case errors.Is(err, errLaned):
 			known = s.known.add(queue)
-		case strict && codeOf(err) == codeUnique:
-			known, strict = s.known.add(queue), false
+		case !dropped && codeOf(err) == codeUnique:
+			if err := s.dropStored(ctx, []string{queue}); err != nil {
+				return nil, 0, err
+			}
+			dropped = true
 		default:
 			return cl.taken, next, err
 		}
@@ -70,7 +72,7 @@ func (cl *claiming) claim(n int) (next time.Duration, err error) {
 		switch {
 		case err != nil || !may:
 			return err
-		case !cl.keyed && cl.strict && cl.lanes.Limits.Units.N == 0:
+		case !cl.keyed && cl.lanes.Limits.Units.N == 0:
 			rest, err = cl.takeKeyless(n)
 		case cl.known == nil:
 			err = errLaned
@@ -124,7 +126,7 @@ func (cl *claiming) takeByLanes(n int) (next func() time.Duration, err error) {
 	}
 	q := &cl.lanes
 	full, paid := q.Full, q.Paid
-	claim := &lanes.Claim{Rows: cl, Queue: q, At: cl.at, Most: math.MaxInt, Kept: cl.kept, Kinds: cl.c.Kinds != nil || !cl.strict}
+	claim := &lanes.Claim{Rows: cl, Queue: q, At: cl.at, Most: math.MaxInt, Kept: cl.kept, Kinds: cl.c.Kinds != nil}
 	if cl.most() != nil {
 		claim.Most = q.Running + n
 	}

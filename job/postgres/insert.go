@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -202,6 +203,8 @@ func explainInsert(err error) error {
 	return err
 }
 
+func compareIDs(a, b *job.Job) int { return bytes.Compare(a.ID[:], b.ID[:]) }
+
 func idsOf(jobs []*job.Job) []job.ID {
 	ids := make([]job.ID, len(jobs))
 	for i, j := range jobs {
@@ -219,8 +222,9 @@ func alike(jobs []*job.Job) bool {
 	})
 }
 
-// alikeArgs returns the arguments of insert_alike.sql.
+// alikeArgs returns the arguments of insert_alike.sql, which expects the jobs sorted by ID.
 func alikeArgs(jobs []*job.Job) []any {
+	jobs = slices.SortedFunc(slices.Values(jobs), compareIDs)
 	ids, args := make([][16]byte, len(jobs)), make([]string, len(jobs))
 	for i, j := range jobs {
 		ids[i], args[i] = j.ID, string(j.Args)

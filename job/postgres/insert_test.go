@@ -54,26 +54,8 @@ func TestDebounceWhileItsHolderIsClaimed(t *testing.T) {
 	if _, err := s.Insert(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	// A claim waits for this lock after it has claimed the job, before it commits.
-	_, err := pool.Exec(t.Context(), `create function wait() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock(4711); return new; end';
-		create trigger wait before insert on meanwhile.running for each row execute function wait()`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tx := pgxTx(t, s, url)
-	if err := tx.exec("select pg_advisory_xact_lock(4711)"); err != nil {
-		t.Fatal(err)
-	}
-	waiting := func(ctx context.Context, want int) error {
-		for n := 0; n < want; {
-			waits := "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-			if err := pool.QueryRow(ctx, waits).Scan(&n); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
+	release := holdInsertsInto(t, s, url, pool, "running")
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
 			for claimed := 0; claimed == 0; { // until the first job is due
 				c := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute}
@@ -85,7 +67,7 @@ func TestDebounceWhileItsHolderIsClaimed(t *testing.T) {
 			}
 			return nil
 		})
-		if err := waiting(ctx, 1); err != nil {
+		if err := untilLocked(ctx, pool, 1); err != nil {
 			return err
 		}
 		meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -95,10 +77,10 @@ func TestDebounceWhileItsHolderIsClaimed(t *testing.T) {
 			}
 			return err
 		})
-		if err := waiting(ctx, 2); err != nil {
+		if err := untilLocked(ctx, pool, 2); err != nil {
 			return err
 		}
-		return tx.commit()
+		return release()
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -253,13 +253,9 @@ func (cl *claiming) TakeOf(keys []string, want []int, priority int) ([]job.Taken
 	for i, key := range keys {
 		place[key] = i
 	}
-	take := "lane_take"
 	cl.plain = nil
-	if cl.strict {
-		take = "lane_give"
-	}
 	args := []any{cl.queue, priority, keys, wants(want), cl.at, cl.c.Worker, int64(cl.c.Session), cl.c.Kinds, cl.c.Call}
-	err := cl.claimBy(take, args, func(j *job.Job) {
+	err := cl.claimBy("lane_give", args, func(j *job.Job) {
 		of := &got[place[j.LimitKey]]
 		of.N++
 		of.Cost += j.Cost

@@ -118,28 +118,6 @@ func TestLanesNotedTogether(t *testing.T) {
 	}
 }
 
-// TestInsertAgainWithLimits is TestInsertAgainWhileItRuns for queues with limits, with and without limit keys.
-func TestInsertAgainWithLimits(t *testing.T) {
-	for _, key := range []string{"", "key"} {
-		s := open(t, database(t, server()))
-		setLimits(t, s, job.Limits{Running: 100})
-		first, second := newJob(t, job.LimitKey(key)), newJob(t, job.LimitKey(key))
-		insert := func(j *job.Job) {
-			t.Helper()
-			if _, err := s.Insert(t.Context(), j); err != nil {
-				t.Fatal(err)
-			}
-		}
-		insert(first)
-		claim(t, s, 10)
-		insert(first)
-		insert(second)
-		if got := claim(t, s, 10); len(got) != 1 || got[0].ID != second.ID {
-			t.Errorf("key %q: claimed %d jobs, want the second alone", key, len(got))
-		}
-	}
-}
-
 // TestStartsWithoutKeys: the rate of a queue applies to jobs without keys, and the claim returns when the next may start.
 func TestStartsWithoutKeys(t *testing.T) {
 	s := open(t, database(t, server()))

@@ -27,6 +27,8 @@ func TestPlans(t *testing.T) {
 		"claim_first":    {"Index Only Scan using queued_due on queued"},
 		"claim_strict":   {"Index Scan using queued_due on queued"},
 		"claim_next":     {"Index Only Scan using queued_due on queued"},
+		"refuse_range":   {"Index Only Scan using running_pkey on running", "Index Only Scan using finished_pkey on finished"},
+		"refuse_each":    {"Index Only Scan using running_pkey on running", "Index Only Scan using finished_pkey on finished"},
 		"settle_strict":  {"Index Scan using running_pkey on running"},
 		"settle_keyed":   {"Index Scan using running_pkey on running"},
 		"keyless_first":  {"Index Only Scan using queued_due on queued"},
@@ -361,7 +363,7 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 			"claim_keyless": "limit room", "keyless_first": "(10 - a.n)", "keyless_next": "q.run_at > $9", "lanes_changed": "c.n > $2 order by c.n", "lanes_heads": "q.priority < w.below", "lanes_more": "(w.run_at, w.id)",
 			"lanes_load": "limit $3 * $4", "lanes_first": "w.key collate \"C\" and (h.created, h.id) <", "lanes_due": "select w.key from unnest", "lanes_kept": "o.limits, case when $3",
 			"lanes_hold": "q.ctid = w.place", "lanes_give": "w(key, want)",
-			"running_counts": "group by queue, kind",
+			"running_counts": "group by queue, kind", "refuse_range": "between ($1)[1] and", "refuse_each": "r.id = i",
 		} {
 			if strings.Contains(n.Message, statement) {
 				plans[name] = n.Message[strings.Index(n.Message, "(cost="):]
@@ -402,6 +404,7 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 		run("select meanwhile.settle_keyed(2, (select array_agg(id) from meanwhile.running), 1, 'completed')")
 		run("select meanwhile.claim_keyless($1, 5, 'w', 1, 1, $2, $3, '{k}', now(), 1)", job.DefaultQueue, make([]time.Time, 9), make([][16]byte, 9))
 		run("select meanwhile.running_counts()")
+		run("select meanwhile.refuse_stored($1)", [][16]byte{{}, {0xff}})
 		run("select meanwhile.claim_strict($1, $2, 500, 'w', '1 minute', $3, $4, '{k}', 1, 1)", []string{job.DefaultQueue}, []int32{500}, make([]time.Time, 9), make([][16]byte, 9))
 		run("select meanwhile.settle_strict(1, (select array_agg(id) from meanwhile.running), 1, 'completed')")
 		run("select meanwhile.list_finished('{default}', '{k}', '{completed}', $1, $2, 200, null, null, null, null, null)", [16]byte{}, [16]byte{0xff})

@@ -33,12 +33,10 @@ func TestRunningJobsHaveTheirLimitKeys(t *testing.T) {
 	for name, of := range map[string]struct {
 		limits job.KeyLimits
 		kinds  []string
-		again  bool // a job that is already running is queued as well
 	}{
-		"by heads":   {limits: job.KeyLimits{Running: 1}},
-		"in order":   {limits: job.KeyLimits{InOrder: true}},
-		"of a kind":  {kinds: []string{"test"}},
-		"once again": {again: true},
+		"by heads":  {limits: job.KeyLimits{Running: 1}},
+		"in order":  {limits: job.KeyLimits{InOrder: true}},
+		"of a kind": {kinds: []string{"test"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := database(t, server())
@@ -46,20 +44,6 @@ func TestRunningJobsHaveTheirLimitKeys(t *testing.T) {
 			setLimits(t, s, job.Limits{EachKey: of.limits})
 			insertWithKeys(t, s, 2, key)
 			want := []string{key(0), key(1)}
-			if of.again {
-				running := newJob(t, job.LimitKey(key(2)))
-				insert := func() {
-					t.Helper()
-					if _, err := s.Insert(t.Context(), running); err != nil {
-						t.Fatal(err)
-					}
-				}
-				insert()
-				claim(t, s, 10)
-				insert()
-				insertWithKeys(t, s, 1, func(int) string { return key(3) })
-				want = append(want, key(2), key(3))
-			}
 			if _, err := s.Claim(t.Context(), job.Claim{
 				Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 10}}, Limit: 10, Lease: time.Minute, Kinds: of.kinds,
 			}); err != nil {

@@ -78,7 +78,7 @@ func sortOutcomes(given []job.Outcome) (outcomes, error) {
 		}
 	}
 	for _, part := range [][]*job.Job{o.running, o.queued, o.finished} {
-		slices.SortFunc(part, func(a, b *job.Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+		slices.SortFunc(part, compareIDs)
 	}
 	return o, nil
 }

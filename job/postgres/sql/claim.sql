@@ -1,1 +1,0 @@
-select * from meanwhile.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
