@@ -100,8 +100,8 @@ func explain(err error, to input.Batcher) *body.Problem {
 	return answer
 }
 
-// receiveJSON does what receive does for a request in JSON, if there is memory for its translation, and for the copies of its lists of resources,
-// scopes and records.
+// receiveJSON does what receive does for a request in JSON, if there is memory for its translation, which may be longer than its text and is moved
+// while it grows, and for the text of one value.
 func (h *handler) receiveJSON(ctx context.Context, to input.Batcher, text []byte) error {
 	size := 4 * len(text)
 	if !h.bodies.Budget.TryAcquire(size) {

@@ -453,6 +453,29 @@ func TestListsInJSONTakeLittleRoom(t *testing.T) {
 	}
 }
 
+// TestNestedValuesInJSONTakeLittleRoom: a value that is nested as deep as it may be is not copied for each level.
+func TestNestedValuesInJSONTakeLittleRoom(t *testing.T) {
+	const size = 1 << 20
+	for _, level := range []string{`{"arrayValue":{"values":[`, `{"kvlistValue":{"values":[{"key":"k","value":`} {
+		end := strings.Repeat("]}}", maxDepth)
+		if strings.Contains(level, "key") {
+			end = strings.Repeat("}]}}", maxDepth)
+		}
+		body := `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":` + strings.Repeat(level, maxDepth) + `{"stringValue":"` +
+			strings.Repeat("x", size) + `"}` + end + `}]}]}]}`
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		b, err := fromJSON([]byte(body))
+		runtime.ReadMemStats(&after)
+		if err != nil || len(b) < size {
+			t.Fatalf("%s: %d bytes, %v", level, len(b), err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 8*size {
+			t.Errorf("%s: a body of %d bytes allocates %d", level, len(body), took)
+		}
+	}
+}
+
 func FuzzProtobuf(f *testing.F) {
 	body, err := proto.Marshal(ofAllKinds())
 	if err != nil {

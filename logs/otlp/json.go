@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -14,70 +15,34 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 )
 
-// The functions below translate a request in JSON to protobuf, so that one decoder reads both. Lists are kept as text and decoded
-// member by member, so that a list of many short members needs no more memory than its text. As the specification says, trace and
-// span IDs are hexadecimal, integers of 64 bits may be strings, and unknown names are ignored.
+// The functions below translate a request in JSON to protobuf, so that one decoder reads both. They read objects and lists in place: nothing is
+// copied but strings, one at a time, however deep a value is nested. As the specification says, trace and span IDs are hexadecimal, integers of 64 bits
+// may be strings, and unknown names are ignored. As for encoding/json, names are the same in any case, the last of the same name counts, and null is
+// nothing.
 
-type (
-	jsonList = json.RawMessage
-
-	jsonRequest struct {
-		ResourceLogs jsonList `json:"resourceLogs"`
+// Names of fields. For a record, those of numbers come first.
+var (
+	requestNames  = []string{"resourceLogs"}
+	resourceNames = []string{"resource", "scopeLogs"}
+	ownNames      = []string{"attributes"}
+	scopedNames   = []string{"scope", "logRecords"}
+	scopeNames    = []string{"name", "version", "attributes"}
+	recordNames   = []string{
+		"timeUnixNano", "severityNumber", "droppedAttributesCount", "flags", "observedTimeUnixNano",
+		"severityText", "body", "attributes", "traceId", "spanId", "eventName",
 	}
-	jsonResourceLogs struct {
-		Resource  jsonResource `json:"resource"`
-		ScopeLogs jsonList     `json:"scopeLogs"`
-	}
-	jsonResource struct {
-		Attributes jsonList `json:"attributes"`
-	}
-	jsonScopeLogs struct {
-		Scope      jsonScope `json:"scope"`
-		LogRecords jsonList  `json:"logRecords"`
-	}
-	jsonScope struct {
-		Name       string   `json:"name"`
-		Version    string   `json:"version"`
-		Attributes jsonList `json:"attributes"`
-	}
-	jsonRecord struct {
-		Time         json.Number     `json:"timeUnixNano"`
-		Observed     json.Number     `json:"observedTimeUnixNano"`
-		Severity     json.Number     `json:"severityNumber"`
-		SeverityText string          `json:"severityText"`
-		Body         json.RawMessage `json:"body"`
-		Attributes   jsonList        `json:"attributes"`
-		Dropped      json.Number     `json:"droppedAttributesCount"`
-		Flags        json.Number     `json:"flags"`
-		Trace        string          `json:"traceId"`
-		Span         string          `json:"spanId"`
-		Event        string          `json:"eventName"`
-	}
-	jsonPair struct {
-		Key   string          `json:"key"`
-		Value json.RawMessage `json:"value"`
-	}
-	jsonValue struct {
-		String *string         `json:"stringValue"`
-		Bool   *bool           `json:"boolValue"`
-		Int    *json.Number    `json:"intValue"`
-		Double json.RawMessage `json:"doubleValue"`
-		Array  *jsonMembers    `json:"arrayValue"`
-		Pairs  *jsonMembers    `json:"kvlistValue"`
-		Bytes  *[]byte         `json:"bytesValue"`
-	}
-	jsonMembers struct {
-		Values jsonList `json:"values"`
-	}
+	pairNames   = []string{"key", "value"}
+	valueNames  = []string{"stringValue", "boolValue", "intValue", "doubleValue", "bytesValue", "arrayValue", "kvlistValue"}
+	memberNames = []string{"values"}
 )
 
 // fromJSON translates a request to protobuf.
 func fromJSON(text []byte) ([]byte, error) {
-	var r jsonRequest
-	if err := json.Unmarshal(text, &r); err != nil {
-		return nil, fmt.Errorf("malformed JSON: %w", err)
+	err := json.Unmarshal(text, &struct{}{}) // what follows expects valid JSON
+	var b []byte
+	if err == nil {
+		b, err = appendRequest(make([]byte, 0, len(text)), bytes.TrimSpace(text))
 	}
-	b, err := appendEach(make([]byte, 0, len(text)), 1, r.ResourceLogs, appendResourceLogs)
 	if err != nil {
 		return nil, fmt.Errorf("malformed JSON: %w", err)
 	}
@@ -85,18 +50,14 @@ func fromJSON(text []byte) ([]byte, error) {
 }
 
 // appendEach appends each member of a list as a message in the field with this number.
-func appendEach[T any](b []byte, number protowire.Number, list jsonList, put func(b []byte, x *T) ([]byte, error)) ([]byte, error) {
+func appendEach(b []byte, number protowire.Number, list []byte, put func(b, text []byte) ([]byte, error)) ([]byte, error) {
 	for text, err := range members(list) {
 		if err != nil {
 			return nil, err
 		}
-		var x T
-		if err := json.Unmarshal(text, &x); err != nil {
-			return nil, err
-		}
 		var at int
 		b, at = beginField(b, number)
-		if b, err = put(b, &x); err != nil {
+		if b, err = put(b, text); err != nil {
 			return nil, err
 		}
 		b = endField(b, at)
@@ -104,15 +65,18 @@ func appendEach[T any](b []byte, number protowire.Number, list jsonList, put fun
 	return b, nil
 }
 
-var errNoList = errors.New("no list where one belongs")
+var (
+	errNoList   = errors.New("no list where one belongs")
+	errNoObject = errors.New("no object where one belongs")
+)
 
 // mostLevels is the maximum depth of nesting that encoding/json accepts.
 const mostLevels = 10_000
 
-// members yields the members of a list as parts of its text. The list is valid JSON, since it was decoded as a part of the request.
-func members(list jsonList) iter.Seq2[[]byte, error] {
+// members yields the members of a list as parts of its text, which is valid JSON.
+func members(list []byte) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		if len(list) == 0 || string(list) == "null" {
+		if len(list) == 0 {
 			return
 		}
 		s := jsonscan.New(list)
@@ -132,120 +96,225 @@ func members(list jsonList) iter.Seq2[[]byte, error] {
 	}
 }
 
-func appendResourceLogs(b []byte, x *jsonResourceLogs) (_ []byte, err error) {
-	b, at := beginField(b, 1)
-	if b, err = appendEach(b, 1, x.Resource.Attributes, appendPair(0)); err != nil {
-		return nil, err
+// fields sets values to the fields with these names of an object, as parts of its text, which is valid JSON. Without a text all are nil, as are those
+// that are missing.
+func fields(object []byte, names []string, values [][]byte) error {
+	if len(object) == 0 || string(object) == "null" {
+		return nil
 	}
-	return appendEach(endField(b, at), 2, x.ScopeLogs, appendScopeLogs)
+	s := jsonscan.New(object)
+	if !s.Take('{') {
+		return errNoObject
+	}
+	for s.Space(); !s.Take('}'); s.Space() {
+		name, escaped, err := s.String()
+		if err == nil && escaped {
+			name, err = jsonscan.Unescape(nil, name)
+		}
+		if err != nil {
+			return err
+		}
+		s.Space()
+		s.Take(':')
+		s.Space()
+		from := s.Offset()
+		if err := s.Skip(mostLevels); err != nil {
+			return err
+		}
+		for i := range names {
+			if value := s.Since(from); string(value) != "null" && bytes.EqualFold(name, []byte(names[i])) {
+				values[i] = value
+			}
+		}
+		s.Space()
+		s.Take(',')
+	}
+	return nil
 }
 
-func appendScopeLogs(b []byte, x *jsonScopeLogs) (_ []byte, err error) {
-	b, at := beginField(b, 1)
-	b = appendText(appendText(b, 1, x.Scope.Name), 2, x.Scope.Version)
-	if b, err = appendEach(b, 3, x.Scope.Attributes, appendPair(0)); err != nil {
-		return nil, err
+// decode decodes a value, or returns the zero T if there is none.
+func decode[T any](text []byte) (x T, err error) {
+	if len(text) > 0 {
+		err = json.Unmarshal(text, &x)
 	}
-	return appendEach(endField(b, at), 2, x.LogRecords, appendRecord)
+	return x, err
 }
 
-func appendRecord(b []byte, x *jsonRecord) (_ []byte, err error) {
-	for _, n := range []struct {
-		text   json.Number
+// appendString appends a string as the field with this number.
+func appendString(b []byte, number protowire.Number, text []byte) ([]byte, error) {
+	x, err := decode[string](text)
+	return appendText(b, number, x), err
+}
+
+func appendRequest(b, text []byte) ([]byte, error) {
+	var v [1][]byte
+	if err := fields(text, requestNames, v[:]); err != nil {
+		return nil, err
+	}
+	return appendEach(b, 1, v[0], appendResourceLogs)
+}
+
+func appendResourceLogs(b, text []byte) ([]byte, error) {
+	var v [2][]byte
+	if err := fields(text, resourceNames, v[:]); err != nil {
+		return nil, err
+	}
+	var resource [1][]byte
+	err := fields(v[0], ownNames, resource[:])
+	b, at := beginField(b, 1)
+	if err == nil {
+		b, err = appendEach(b, 1, resource[0], appendPair(0))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return appendEach(endField(b, at), 2, v[1], appendScopeLogs)
+}
+
+func appendScopeLogs(b, text []byte) ([]byte, error) {
+	var v [2][]byte
+	if err := fields(text, scopedNames, v[:]); err != nil {
+		return nil, err
+	}
+	b, at := beginField(b, 1)
+	b, err := appendScope(b, v[0])
+	if err != nil {
+		return nil, err
+	}
+	return appendEach(endField(b, at), 2, v[1], appendRecord)
+}
+
+func appendScope(b, text []byte) ([]byte, error) {
+	var v [3][]byte
+	err := fields(text, scopeNames, v[:])
+	for i := 0; i < 2 && err == nil; i++ {
+		b, err = appendString(b, protowire.Number(1+i), v[i])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return appendEach(b, 3, v[2], appendPair(0))
+}
+
+func appendRecord(b, text []byte) (_ []byte, err error) {
+	var v [11][]byte
+	if err := fields(text, recordNames, v[:]); err != nil {
+		return nil, err
+	}
+	for i, n := range []struct {
 		number protowire.Number
 		put    func(b []byte, number protowire.Number, x uint64) []byte
-	}{{x.Time, 1, appendFixed64}, {x.Severity, 2, appendVarint}, {x.Dropped, 7, appendVarint}, {x.Flags, 8, appendFixed32}, {x.Observed, 11, appendFixed64}} {
-		if n.text == "" { // without its field, an empty record is no longer than its text
+	}{{1, appendFixed64}, {2, appendVarint}, {7, appendVarint}, {8, appendFixed32}, {11, appendFixed64}} {
+		number, err := decode[json.Number](v[i])
+		if err != nil {
+			return nil, err
+		}
+		if number == "" { // without its field, an empty record is no longer than its text
 			continue
 		}
-		bits, err := strconv.ParseUint(string(n.text), 10, 64)
+		bits, err := strconv.ParseUint(string(number), 10, 64)
 		if err != nil {
 			return nil, err
 		}
 		b = n.put(b, n.number, bits)
 	}
-	b = appendText(b, 3, x.SeverityText)
-	if len(x.Body) > 0 {
+	severity, body, attributes, ids, event := v[5], v[6], v[7], v[8:10], v[10]
+	if b, err = appendString(b, 3, severity); err != nil {
+		return nil, err
+	}
+	if len(body) > 0 {
 		var at int
 		b, at = beginField(b, 5)
-		if b, err = appendValue(b, x.Body, 0); err != nil {
+		if b, err = appendValue(b, body, 0); err != nil {
 			return nil, err
 		}
 		b = endField(b, at)
 	}
-	if b, err = appendEach(b, 6, x.Attributes, appendPair(0)); err != nil {
+	if b, err = appendEach(b, 6, attributes, appendPair(0)); err != nil {
 		return nil, err
 	}
-	for i, text := range []string{x.Trace, x.Span} {
+	for i := range ids {
+		text, err := decode[string](ids[i])
+		if err != nil {
+			return nil, err
+		}
 		id, err := hex.DecodeString(text)
 		if err != nil {
 			return nil, err
 		}
 		b = appendText(b, protowire.Number(9+i), id)
 	}
-	return appendText(b, 12, x.Event), nil
+	return appendString(b, 12, event)
 }
 
-func appendPair(depth int) func(b []byte, x *jsonPair) ([]byte, error) {
-	return func(b []byte, x *jsonPair) (_ []byte, err error) {
-		b = appendText(b, 1, x.Key)
-		if len(x.Value) == 0 {
-			return b, nil
+func appendPair(depth int) func(b, text []byte) ([]byte, error) {
+	return func(b, text []byte) (_ []byte, err error) {
+		var v [2][]byte
+		if err := fields(text, pairNames, v[:]); err != nil {
+			return nil, err
+		}
+		if b, err = appendString(b, 1, v[0]); err != nil || len(v[1]) == 0 {
+			return b, err
 		}
 		b, at := beginField(b, 2)
-		if b, err = appendValue(b, x.Value, depth); err != nil {
+		if b, err = appendValue(b, v[1], depth); err != nil {
 			return nil, err
 		}
 		return endField(b, at), nil
 	}
 }
 
-func appendValue(b []byte, text json.RawMessage, depth int) (_ []byte, err error) {
+func appendValue(b, text []byte, depth int) ([]byte, error) {
 	if depth > maxDepth {
 		return nil, errMalformed
 	}
-	var x jsonValue
-	if err := json.Unmarshal(text, &x); err != nil {
+	var v [7][]byte
+	if err := fields(text, valueNames, v[:]); err != nil {
 		return nil, err
 	}
 	switch {
-	case x.String != nil:
-		return appendBytes(b, stringValue, *x.String), nil
-	case x.Bool != nil:
-		if *x.Bool {
-			return appendVarint(b, boolValue, 1), nil
+	case v[0] != nil:
+		x, err := decode[string](v[0])
+		return appendBytes(b, stringValue, x), err
+	case v[1] != nil:
+		x, err := decode[bool](v[1])
+		if x {
+			return appendVarint(b, boolValue, 1), err
 		}
-		return appendVarint(b, boolValue, 0), nil
-	case x.Int != nil:
-		n, err := strconv.ParseInt(string(*x.Int), 10, 64)
-		return appendVarint(b, intValue, uint64(n)), err
-	case len(x.Double) > 0:
-		n, err := double(x.Double)
-		return appendFixed64(b, doubleValue, math.Float64bits(n)), err
-	case x.Bytes != nil:
-		return appendBytes(b, bytesValue, *x.Bytes), nil
-	case x.Array != nil:
-		b, at := beginField(b, arrayValue)
-		for member, err := range members(x.Array.Values) {
-			if err != nil {
-				return nil, err
-			}
-			var inner int
-			b, inner = beginField(b, 1)
-			if b, err = appendValue(b, member, depth+1); err != nil {
-				return nil, err
-			}
-			b = endField(b, inner)
-		}
-		return endField(b, at), nil
-	case x.Pairs != nil:
-		b, at := beginField(b, kvlistValue)
-		if b, err = appendEach(b, 1, x.Pairs.Values, appendPair(depth+1)); err != nil {
+		return appendVarint(b, boolValue, 0), err
+	case v[2] != nil:
+		x, err := decode[json.Number](v[2])
+		if err != nil {
 			return nil, err
 		}
-		return endField(b, at), nil
+		n, err := strconv.ParseInt(string(x), 10, 64)
+		return appendVarint(b, intValue, uint64(n)), err
+	case v[3] != nil:
+		n, err := double(v[3])
+		return appendFixed64(b, doubleValue, math.Float64bits(n)), err
+	case v[4] != nil:
+		x, err := decode[[]byte](v[4])
+		return appendBytes(b, bytesValue, x), err
+	case v[5] != nil:
+		return appendMembers(b, arrayValue, v[5], func(b, member []byte) ([]byte, error) { return appendValue(b, member, depth+1) })
+	case v[6] != nil:
+		return appendMembers(b, kvlistValue, v[6], appendPair(depth+1))
 	}
 	return b, nil
+}
+
+// appendMembers appends an ArrayValue or a KeyValueList as the field with this number.
+func appendMembers(b []byte, number protowire.Number, text []byte, put func(b, text []byte) ([]byte, error)) ([]byte, error) {
+	var v [1][]byte
+	if err := fields(text, memberNames, v[:]); err != nil {
+		return nil, err
+	}
+	b, at := beginField(b, number)
+	b, err := appendEach(b, 1, v[0], put)
+	if err != nil {
+		return nil, err
+	}
+	return endField(b, at), nil
 }
 
 // double reads a number, or NaN or an infinity, which are strings in JSON.
