@@ -39,6 +39,7 @@ var (
 	NATS         = Need{"NATS with JetStream (" + NATSAddress + ")", findNATS}
 	InitDB       = Need{"initdb in /usr/lib/postgresql", func() error { _, err := InitDBPath(); return err }}
 	FakeTime     = Need{"libfaketime in /usr/lib", func() error { _, err := FakeTimePath(); return err }}
+	Locales      = Need{"sources of locales (Debian: apt-get install locales)", func() error { _, err := os.Stat(localeSource); return err }}
 	C            = Need{"C compiler", findC}
 	VictoriaLogs = Need{"victoria-logs (MEANWHILE_VICTORIALOGS)", findVictoriaLogs}
 )
@@ -69,6 +70,9 @@ func PostgresDatabase(name string) string {
 
 // NATSAddress is the address of the server that tests use.
 const NATSAddress = "127.0.0.1:4222"
+
+// localeSource is a source of the locale en_US, from which the program localedef makes it.
+const localeSource = "/usr/share/i18n/locales/en_US"
 
 // InitDBPath returns the path of the initdb of the newest PostgreSQL that Debian has installed.
 func InitDBPath() (string, error) { return newest("/usr/lib/postgresql/*/bin/initdb") }

@@ -19,7 +19,7 @@ func Skipped() string {
 			absent = append(absent, name)
 		}
 	}
-	for _, n := range []Need{InitDB, FakeTime, C, VictoriaLogs} {
+	for _, n := range []Need{InitDB, FakeTime, Locales, C, VictoriaLogs} {
 		if n.Find() != nil {
 			absent = append(absent, n.Name)
 		}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ type server struct {
 	folder  string
 	args    []string
 	command *exec.Cmd
+	env     []string // besides that of the tests
 	// sentinel is the path of the configuration file, if the server is a Sentinel.
 	sentinel string
 }
@@ -65,6 +67,9 @@ func ownServer(t testing.TB, args ...string) *server {
 func newServer(t testing.TB, args ...string) *server {
 	t.Helper()
 	s := &server{program: testenv.Program(t, "redis-server"), args: args}
+	if folder, err := locale(t); err == nil {
+		s.env = []string{"LOCPATH=" + folder, "LC_ALL=" + localeName}
+	}
 	var err error
 	if s.folder, err = os.MkdirTemp("", "meanwhile-redis-"); err != nil {
 		t.Fatal(err)
@@ -74,6 +79,34 @@ func newServer(t testing.TB, args ...string) *server {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// localeName is the locale of the servers. It sorts texts in another order than that of their bytes, as it does on a machine that is set up for English.
+const localeName = "en_US.ISO-8859-1"
+
+var (
+	localeMu  sync.Mutex
+	localeDir string
+)
+
+// locale returns the folder of the locale of the servers, which it makes when it is first called. Without the sources of locales it returns an error,
+// and the servers have that of the machine.
+func locale(t testing.TB) (folder string, err error) {
+	t.Helper()
+	localeMu.Lock()
+	defer localeMu.Unlock()
+	if err := testenv.Locales.Find(); err != nil || localeDir != "" {
+		return localeDir, err
+	}
+	if folder, err = os.MkdirTemp("", "meanwhile-locale-"); err != nil {
+		t.Fatal(err)
+	}
+	guardFolder(t, folder)
+	if out, err := exec.Command("localedef", "-i", "en_US", "-f", "ISO-8859-1", filepath.Join(folder, localeName)).CombinedOutput(); err != nil {
+		t.Fatalf("localedef: %v\n%s", err, out)
+	}
+	localeDir = folder
+	return folder, nil
 }
 
 func (s *server) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
@@ -88,6 +121,7 @@ func (s *server) start(t testing.TB) {
 	if s.sentinel != "" {
 		s.command = exec.Command(s.program, s.sentinel, "--sentinel")
 	}
+	s.command.Env = append(os.Environ(), s.env...)
 	var out strings.Builder
 	s.command.Stdout, s.command.Stderr = &out, &out
 	if err := s.command.Start(); err != nil {

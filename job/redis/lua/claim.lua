@@ -217,7 +217,7 @@ local function fromBoth(q, p, n, rank, last)
     if not member and not item then break end
     local dueAt = item and struct.unpack('>d', item, 17)
     seen = seen + 1
-    if member and (not item or score < dueAt or score == dueAt and string.sub(member, 1, 16) <= string.sub(item, 1, 16)) then
+    if member and (not item or score < dueAt or score == dueAt and not idLess(item, member)) then
       a = a + 2
       if wanted(member) then
         local j = load(string.sub(member, 1, 16))

@@ -26,8 +26,8 @@ end
 local function writeLists()
   for key, items in pairs(lists) do
     for i = 2, #items do
-      if items[i] < items[i - 1] then
-        table.sort(items)
+      if idLess(items[i], items[i - 1]) then
+        table.sort(items, idLess)
         break
       end
     end

@@ -209,7 +209,7 @@ local function firstInOrder(q, l)
   if q.limits.hold then holder = call('ZRANGE', holdKey(q.holdEpoch, q.name, l.key), 0, 0, 'WITHSCORES') end
   if first[1] and holder[1] then
     local a, b = tonumber(first[2]), tonumber(holder[2])
-    if a < b or a == b and string.sub(first[1], 1, 16) < holder[1] then holder = {} end
+    if a < b or a == b and idLess(first[1], holder[1]) then holder = {} end
   end
   return first[1], holder[1]
 end

@@ -64,8 +64,8 @@ end
 write('HSET', J, values, 2)
 for key, items in pairs(lists) do
   for i = 2, #items do
-    if items[i] < items[i - 1] then
-      table.sort(items)
+    if idLess(items[i], items[i - 1]) then
+      table.sort(items, idLess)
       break
     end
   end

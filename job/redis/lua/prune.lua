@@ -23,7 +23,7 @@ for i = 2, #ARGV, 2 do
 end
 table.sort(oldest, function(a, b)
   if a.at ~= b.at then return a.at < b.at end
-  return a.id < b.id
+  return idLess(a.id, b.id)
 end)
 fetch(ids)
 for _, o in ipairs(oldest) do

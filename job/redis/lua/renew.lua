@@ -73,7 +73,7 @@ fetch(watches)
 for i = 1, #watches do
   if holds(session, load(watches[i])) then watched[#watched + 1] = watches[i] end
 end
-table.sort(watched)
+table.sort(watched, idLess)
 for i = #watched, tonumber(ARGV[at]) + 1, -1 do watched[i] = nil end
 
 local orders = call('LRANGE', P .. 'orders:' .. worker, 0, -1)

@@ -67,16 +67,16 @@ local function scan(f, hi, lo, visit)
     local best, second = 1, nil
     for i = 2, #heads do
       local id = heads[i].ids[heads[i].at]
-      if id > heads[best].ids[heads[best].at] then
+      if idLess(heads[best].ids[heads[best].at], id) then
         second, best = heads[best].ids[heads[best].at], i
-      elseif not second or id > second then
+      elseif not second or idLess(second, id) then
         second = id
       end
     end
     local h = heads[best]
     while h do
       local id = h.ids[h.at]
-      if second and id < second then break end
+      if second and idLess(id, second) then break end
       last, seen = id, seen + 1
       if matches(f, id) and visit(id) or seen >= 500 then return last end
       h.at = h.at + 1
