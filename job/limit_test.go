@@ -47,10 +47,15 @@ func TestRateLaws(t *testing.T) {
 			if r.Left(full, next) < 1 || next.After(now) && r.Left(full, next.Add(-time.Microsecond)) > 0 {
 				t.Fatalf("next in %v: then %d may start, before it %d", next.Sub(now), r.Left(full, next), r.Left(full, next.Add(-time.Microsecond)))
 			}
-			if rapid.Bool().Draw(t, "until next") {
+			switch rapid.IntRange(0, 2).Draw(t, "until") {
+			case 0:
 				now = next
-			} else {
-				now = now.Add(time.Duration(rapid.Int64Range(0, int64(r.Per/time.Microsecond)).Draw(t, "pause in µs")) * time.Microsecond)
+			case 1: // less than a microsecond before as many as Burst may start
+				if before := full.Add(-time.Duration(rapid.Int64Range(1, 999).Draw(t, "before"))); before.After(now) {
+					now = before
+				}
+			case 2:
+				now = now.Add(time.Duration(rapid.Int64Range(0, int64(r.Per)).Draw(t, "pause")))
 			}
 		}
 	})

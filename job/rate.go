@@ -65,8 +65,8 @@ func (r Rate) text(unit string) string {
 	return text
 }
 
-// For a rate, a store keeps one time: when as many as Burst may start at once again. Each start moves it by Per/N. Times are those of the store, in
-// whole microseconds.
+// For a rate, a store keeps one time: when as many as Burst may start at once again. Each start moves it by Per/N. Times are those of the store. A part
+// of a microsecond that is left counts as a whole one.
 
 // lateStart bounds how much earlier the next start may come after a late one. Without it, the time that workers need to wake up and claim would be
 // lost from each interval.
@@ -85,7 +85,8 @@ func (r Rate) Left(full, now time.Time) int {
 	case busy > r.span(burst):
 		return 0
 	}
-	high, low := bits.Mul64(uint64(busy/time.Microsecond-1), uint64(r.N))
+	ticks := (busy + time.Microsecond - 1) / time.Microsecond
+	high, low := bits.Mul64(uint64(ticks-1), uint64(r.N))
 	used, _ := bits.Div64(high, low, uint64(r.Per/time.Microsecond)) // the most whose span is less than busy
 	return burst - int(used) - 1
 }
