@@ -2,8 +2,8 @@ package job
 
 import "time"
 
-// A Filter selects jobs. The zero value selects all; each field that is set narrows it. An empty list counts as not set: before you give
-// collected IDs to [Apply], check that there are any.
+// A Filter selects jobs. The zero value selects all; each field that is set narrows it. An empty list counts as not set, but for IDs: a list of no
+// IDs that is not nil selects no job.
 type Filter struct {
 	IDs    []ID
 	Kinds  []string

@@ -92,6 +92,16 @@ func (j *Joined) trouble() string {
 	return ""
 }
 
+// Warning returns the first warning of a store, with the name of the store, or "". See [Health.Warning].
+func (j *Joined) Warning() string {
+	for _, p := range j.parts {
+		if s, ok := p.Store.(interface{ Warning() string }); ok && s.Warning() != "" {
+			return p.name + ": " + s.Warning()
+		}
+	}
+	return ""
+}
+
 // Ping returns nil if at least one store answers, and no store that answers has a schema that does not fit.
 func (j *Joined) Ping(ctx context.Context) error {
 	if err := j.enter(ctx, "ping"); err != nil {

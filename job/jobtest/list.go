@@ -225,6 +225,8 @@ func (s *listing) tests() []listTest {
 		{"retrying and running", states(job.Running, job.Retrying), pick("retrying", "failed, due again", "running")},
 		{"worker", job.Filter{Worker: "w1"}, pick("completed", "discarded", "retrying", "snoozed")},
 		{"unique key", job.Filter{UniqueKey: "b u"}, pick("due")},
+		{"unique key, of these IDs", job.Filter{UniqueKey: "b u", IDs: pick("due", "scheduled")}, pick("due")},
+		{"of no IDs", job.Filter{IDs: []job.ID{}}, nil},
 		{"created after", job.Filter{CreatedAfter: s.now.Add(-12 * time.Hour)}, pick("scheduled")},
 		{"created before", job.Filter{CreatedBefore: s.now.Add(-48 * time.Hour)}, pick("due")},
 		{

@@ -59,6 +59,11 @@ func TestWarning(t *testing.T) {
 		if got := w.Health().Warning; got != want {
 			t.Errorf("%q: the warning is %q, want %q", query, got, want)
 		}
+		joined := job.Join(open(t, "redis://"+address+"?name="+rand.Text()), open(t, "redis://"+address+"?name="+rand.Text()+query))
+		w = job.NewWorker(joined, job.Config{Queues: []job.QueueConfig{{Name: "q"}}})
+		if got := w.Health().Warning; (got == "") != (want == "") || !strings.HasSuffix(got, want) || want != "" && !strings.HasPrefix(got, "store 2 of 2") {
+			t.Errorf("%q joined with another store: the warning is %q, want %q of the second", query, got, want)
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ func (t *txn) findIDs(f job.Filter) ([][]byte, error) {
 		for i, id := range f.IDs {
 			hexes[i] = hex.EncodeToString(id[:])
 		}
-		return q.find("list_ids", jsonOf(hexes))
+		return q.find("list_ids", jsonOf(hexes), f.UniqueKey)
 	case f.UniqueKey != "":
 		return q.find("list_key", f.UniqueKey)
 	case f.MetaID() != "":

@@ -27,7 +27,7 @@ select class, state, n, ?1 is null or class in (select value from json_each(?1))
 select id from meanwhile_job indexed by meanwhile_job_id where $filter
 
 -- name: list_ids
-select id from meanwhile_job where id in (select unhex(value) from json_each(?14)) and $filter
+select id from meanwhile_job where id in (select unhex(value) from json_each(?14)) and (?15 = '' or unique_key = ?15) and $filter
 
 -- name: list_key
 select id from meanwhile_job where unique_key = ?14 and $filter
