@@ -200,6 +200,15 @@ func (t *target) hidden() [][2]string {
 	return fields
 }
 
+// link returns the address of the page that asks about the target, with more parameters.
+func (t *target) link(more url.Values) string {
+	q := url.Values{}
+	for _, field := range t.hidden() {
+		q.Add(field[0], field[1])
+	}
+	return withQuery("/jobs/action?"+q.Encode(), more)
+}
+
 // countTarget returns how many jobs match: exactly if the store knows the number, and otherwise up to a bound. more means that there may be more: the
 // bound or the time limit was reached.
 func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more bool, err error) {
@@ -208,7 +217,7 @@ func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more boo
 	if err != nil {
 		return 0, false, err
 	}
-	if n, ok := t.known(counts); ok {
+	if n, ok := t.known(counts); ok && t.Before == "" {
 		return n, false, nil
 	}
 	if len(t.filter.IDs) == 0 { // selected jobs are few, and are counted even if the store is slow
@@ -230,36 +239,30 @@ func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more boo
 	return n, false, nil
 }
 
-// jobsAction applies an action for up to some seconds. If jobs are left then, it redirects to a page that asks whether to continue.
+// jobsAction applies an action for up to some seconds. If jobs are left then, it redirects to a page that continues.
 func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.AuditEntry) (back string, err error) {
-	t, err := h.readTarget(r.PostForm)
-	if err != nil {
-		return "", err
+	c, ask, err := h.begin(ctx, r.PostForm)
+	if err != nil || c == nil {
+		return ask, err
 	}
-	do, err := h.readAction(ctx, t)
-	if err != nil {
-		return "", err
-	}
+	t := c.target
 	queued, err := h.queuedBefore(ctx, t)
 	if err != nil {
 		return "", err
 	}
 	before := t.Done
-	over, err := h.apply(ctx, t, do)
-	*done = job.AuditOf(t.whole(), do, job.ActionResult{Changed: int(t.Done - before)})
+	over, err := h.apply(ctx, t, c.do)
+	*done = job.AuditOf(t.whole(), c.do, job.ActionResult{Changed: int(t.Done - before)})
 	if err != nil {
 		return "", err
 	}
-	q := url.Values{}
 	if !over {
-		for _, field := range t.hidden() {
-			q.Add(field[0], field[1])
-		}
-		return "/jobs/action?" + q.Encode(), nil
+		return h.next(c), nil
 	}
 	if t.Name == "delete" && strings.HasPrefix(t.back, "/jobs/") {
 		t.back = "/jobs" // instead of the page of a deleted job
 	}
+	q := url.Values{}
 	for name, n := range map[string]int64{"did": t.Done, "did-skipped": t.skipped, "did-conflicts": t.conflict} {
 		q.Set(name, strconv.FormatInt(n, 10))
 	}
@@ -272,8 +275,7 @@ func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.Aud
 	return withQuery(t.back, q), nil
 }
 
-// apply changes the jobs in batches, the newest first, and reports whether it is done with all of them. Otherwise t.Before is the job after which to
-// continue.
+// apply changes the jobs in batches, the newest first, and reports whether it is done with all of them. Otherwise t has only those that are left.
 func (h *handler) apply(ctx context.Context, t *target, do job.Action) (over bool, err error) {
 	limited, cancel := context.WithTimeoutCause(ctx, mostAction, errLate)
 	defer cancel()
@@ -289,10 +291,11 @@ func (h *handler) apply(ctx context.Context, t *target, do job.Action) (over boo
 		if err != nil {
 			return false, err
 		}
-		if part.Before = done.Next; part.Before == (job.ID{}) {
+		if done.Next == (job.ID{}) {
 			return true, nil
 		}
-		t.Before = part.Before.String()
+		t.passed(done.Next)
+		part.Before = done.Next
 	}
 	return false, nil
 }
@@ -307,7 +310,8 @@ func (h *handler) applyListed(ctx, limited context.Context, t *target, do job.Ac
 		}
 		done, err := job.Apply(ctx, h.Store, job.Filter{IDs: ids, States: t.filter.States, Queues: t.filter.Queues}, do)
 		t.add(done)
-		t.Before, ids = ids[len(ids)-1].String(), ids[:0]
+		t.passed(ids[len(ids)-1])
+		ids = ids[:0]
 		return err
 	}
 	for j, err := range h.list(limited, t.filter) {
@@ -329,6 +333,9 @@ func (h *handler) applyListed(ctx, limited context.Context, t *target, do job.Ac
 	err = flush()
 	return limited.Err() == nil, err
 }
+
+// passed restricts the target to the jobs before one: the others have had their turn.
+func (t *target) passed(id job.ID) { t.Before, t.filter.Before = id.String(), id }
 
 // whole returns the filter for all jobs of the target, including those of previous parts.
 func (t *target) whole() job.Filter {

@@ -206,6 +206,54 @@ func TestLongAction(t *testing.T) {
 	})
 }
 
+// TestOnlyWhatHasBegunContinues: a page continues an action by itself once, at the dashboard that did the part before. Any other address asks first,
+// such as one in a link that somebody else made, and a form that does not come from such a page changes nothing.
+func TestOnlyWhatHasBegunContinues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := slow{memory.New()}
+		for range 4 {
+			enqueue(t, s, "mail", `{}`, 1000)
+		}
+		left := func() (n int) {
+			for _, err := range job.List(t.Context(), s, job.Filter{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				n++
+			}
+			return n
+		}
+		h, other := dash.New(dash.Config{Store: s}), dash.New(dash.Config{Store: s})
+		has(t, get(t, h, "/jobs/action?action=delete&all=1&done=1"), http.StatusOK, "Delete 4,000 jobs?", "not data-go-on")
+		has(t, get(t, h, "/jobs/action?action=delete&all=1&done=1&go-on=A"), http.StatusOK, "Delete 4,000 jobs?", "not data-go-on")
+		w := post(t, h, "/jobs/action", "action", "delete", "all", "1", "kind", "mail")
+		next, err := url.Parse(w.Header().Get("Location"))
+		if err != nil || left() != 2000 {
+			t.Fatalf("after the first part %d jobs are left: %v", left(), err)
+		}
+		var fields []string
+		for name, values := range next.Query() {
+			fields = append(fields, name, values[0])
+		}
+		const asks = "Delete more than 1,000 jobs?"
+		has(t, get(t, other, next.String()), http.StatusOK, asks, "not data-go-on", `not name="go-on"`)
+		asked := post(t, other, "/jobs/action", fields...).Header().Get("Location")
+		has(t, get(t, other, asked), http.StatusOK, asks, "not data-go-on")
+		if n := left(); n != 2000 {
+			t.Errorf("another dashboard continued: %d jobs are left", n)
+		}
+		has(t, get(t, h, next.String()), http.StatusOK, "data-go-on", "2,000 jobs done. Go on?")
+		post(t, h, "/jobs/action", fields...)
+		enqueue(t, s, "mail", `{}`, 1)
+		has(t, get(t, h, next.String()), http.StatusOK, "not data-go-on")
+		asked = post(t, h, "/jobs/action", fields...).Header().Get("Location")
+		has(t, get(t, h, asked), http.StatusOK, "No job matches", "not data-go-on")
+		if n := left(); n != 1 {
+			t.Errorf("%d jobs are left, want 1", n)
+		}
+	})
+}
+
 func TestWrongActions(t *testing.T) {
 	s := memory.New()
 	id := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()

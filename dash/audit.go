@@ -60,7 +60,7 @@ func (h *handler) audit(ctx context.Context, v *view) (*page, error) {
 	}
 	d := &auditPage{Entries: entries}
 	if before == 0 && !v.ReadOnly {
-		d.Undos = h.undos.recent()
+		d.Undos = h.undos.all()
 	}
 	if len(entries) > mostEntries {
 		d.Entries = entries[:mostEntries]

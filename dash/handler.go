@@ -29,7 +29,8 @@ type handler struct {
 	origin   http.CrossOriginProtection
 	mux      *http.ServeMux
 	searches backgroundSearches
-	undos    undos
+	undos    recent[*undo]
+	partial  recent[*continuation]
 
 	histograms cached[storage.Histogram]
 	services   cached[[]string]

@@ -25,17 +25,20 @@ type question struct {
 	Value   string // given before, and invalid
 	Wrong   string // why Value is invalid
 	Back    string
-	Going   bool // a part is done, and there are more jobs
+	Going   bool // a part is done, and there are more jobs: the page continues by itself
 	Done    int64
 	Total   int64  // 0 is unknown
 	Nothing bool   // no job matches
 	Undo    string // says whether the action can be undone
 }
 
-// confirmJobs asks whether to change the selected jobs, or all that match.
+// confirmJobs asks whether to change the selected jobs, or all that match. If it has the ID of an action of which a part is done, it continues that.
 func (h *handler) confirmJobs(ctx context.Context, v *view) (*page, error) {
 	if v.ReadOnly {
 		return nil, refuse(http.StatusForbidden, "You have read-only access.")
+	}
+	if c := h.partial.find(v.Query.Get(goOnField)); c != nil {
+		return &page{Title: c.Verb + " jobs", Section: "jobs", Data: c.question(), frozen: true}, nil
 	}
 	t, err := h.readTarget(v.Query)
 	if errors.Is(err, errNoneSelected) {
@@ -86,12 +89,6 @@ func (h *handler) ask(ctx context.Context, t *target) (question, error) {
 		q.Undo = "This cannot be undone: only what changes up to " + count(mostUndone, "job") + " can be."
 	default:
 		q.Undo = "For " + span(undoTime) + " it can be undone for queued jobs that have not run since."
-	}
-	if t.Done > 0 {
-		q.Going, q.Done = true, t.Done
-		q.Total = t.total
-		q.Text = count(t.Done, "job") + " done. Go on?"
-		q.Verb = "Go on"
 	}
 	return q, nil
 }

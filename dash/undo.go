@@ -2,14 +2,12 @@ package dash
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -19,72 +17,16 @@ import (
 const (
 	mostUndone = 1000             // jobs of one action
 	mostBefore = time.Second      // time limit for reading the jobs before the action
-	mostUndos  = 50               // actions that are kept
 	undoTime   = 10 * time.Minute // time after an action in which it can be undone
 )
 
 // An undo reverts an action, as far as its jobs have not changed or run since.
 type undo struct {
-	ID    string
-	Time  time.Time
+	stamp
 	Entry job.AuditEntry // of the action
 	Jobs  int            // jobs that can be restored; zero for an action on something else
 
 	run func(context.Context) (job.ActionResult, error)
-}
-
-// undos are the undos of a dashboard, in memory: the newest ones, for a while.
-type undos struct {
-	mu   sync.Mutex
-	kept []*undo // the newest first
-}
-
-// add keeps an undo, and returns its ID.
-func (s *undos) add(u *undo) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if u.ID == "" {
-		u.ID, u.Time = rand.Text(), time.Now()
-	}
-	s.kept = slices.Insert(s.fresh(), 0, u)
-	s.kept = s.kept[:min(len(s.kept), mostUndos)]
-	return u.ID
-}
-
-// recent returns the undos that are kept, the newest first.
-func (s *undos) recent() []*undo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.fresh())
-}
-
-// find returns the undo with an ID, or nil.
-func (s *undos) find(id string) *undo {
-	for _, u := range s.recent() {
-		if u.ID == id {
-			return u
-		}
-	}
-	return nil
-}
-
-// remove removes the undo with an ID and returns it, or nil. Only one caller gets it.
-func (s *undos) remove(id string) *undo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept := s.fresh()
-	i := slices.IndexFunc(kept, func(u *undo) bool { return u.ID == id })
-	if i < 0 {
-		return nil
-	}
-	u := kept[i]
-	s.kept = slices.Delete(kept, i, i+1)
-	return u
-}
-
-func (s *undos) fresh() []*undo {
-	s.kept = slices.DeleteFunc(s.kept, func(u *undo) bool { return time.Since(u.Time) >= undoTime })
-	return s.kept
 }
 
 // Undo returns the undo of the action that led to this page, or nil.
