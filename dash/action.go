@@ -252,7 +252,10 @@ func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.Aud
 	}
 	before := t.Done
 	over, err := h.apply(ctx, t, c.do)
-	*done = job.AuditOf(t.whole(), c.do, job.ActionResult{Changed: int(t.Done - before)})
+	entry := job.AuditOf(t.whole(), c.do, job.ActionResult{Changed: int(t.Done - before)})
+	if entry.Changed > 0 || err != nil || over && t.Done == 0 { // parts that change nothing have no entry
+		*done = entry
+	}
 	if err != nil {
 		return "", err
 	}
@@ -267,8 +270,8 @@ func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.Aud
 		q.Set(name, strconv.FormatInt(n, 10))
 	}
 	q.Set("did-action", t.Name)
-	if id, err := h.undoJobs(ctx, r, *done, queued); err != nil {
-		h.Logger.Warn("dash: an action cannot be undone", "action", done.Action, "error", err)
+	if id, err := h.undoJobs(ctx, r, entry, queued); err != nil {
+		h.Logger.Warn("dash: an action cannot be undone", "action", entry.Action, "error", err)
 	} else if id != "" {
 		q.Set("did-undo", id)
 	}
@@ -279,7 +282,7 @@ func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.Aud
 func (h *handler) apply(ctx context.Context, t *target, do job.Action) (over bool, err error) {
 	limited, cancel := context.WithTimeoutCause(ctx, mostAction, errLate)
 	defer cancel()
-	if len(t.filter.Args) > 0 || t.filter.Error != "" {
+	if t.listed() {
 		return h.applyListed(ctx, limited, t, do)
 	}
 	part := t.filter
@@ -298,40 +301,6 @@ func (h *handler) apply(ctx context.Context, t *target, do job.Action) (over boo
 		part.Before = done.Next
 	}
 	return false, nil
-}
-
-// applyListed does the same as apply for filters that only h.list can evaluate.
-func (h *handler) applyListed(ctx, limited context.Context, t *target, do job.Action) (over bool, err error) {
-	late := func(err error) bool { return err != nil && errors.Is(context.Cause(limited), errLate) }
-	var ids []job.ID
-	flush := func() error {
-		if len(ids) == 0 {
-			return nil
-		}
-		done, err := job.Apply(ctx, h.Store, job.Filter{IDs: ids, States: t.filter.States, Queues: t.filter.Queues}, do)
-		t.add(done)
-		t.passed(ids[len(ids)-1])
-		ids = ids[:0]
-		return err
-	}
-	for j, err := range h.list(limited, t.filter) {
-		if late(err) {
-			break
-		}
-		if err != nil {
-			return false, err
-		}
-		if ids = append(ids, j.ID); len(ids) == mostSelected {
-			if err := flush(); err != nil {
-				return false, err
-			}
-			if limited.Err() != nil {
-				break
-			}
-		}
-	}
-	err = flush()
-	return limited.Err() == nil, err
 }
 
 // passed restricts the target to the jobs before one: the others have had their turn.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -251,6 +252,85 @@ func TestOnlyWhatHasBegunContinues(t *testing.T) {
 		if n := left(); n != 1 {
 			t.Errorf("%d jobs are left, want 1", n)
 		}
+	})
+}
+
+// TestActionThatSearchesLong: an action by args or error gets to the end however few jobs match among how many others, and the audit log has an entry
+// for each part that changed something.
+func TestActionThatSearchesLong(t *testing.T) {
+	for field, text := range map[string]string{"args": "user=7", "error": "no"} {
+		for _, front := range []int{0, 3} {
+			t.Run(fmt.Sprint(field, front), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := busy{memory.New()}
+					match := func(n int) {
+						enqueue(t, s, "mail", `{"user":7}`, n)
+						for range n {
+							settle(t, s, job.DefaultQueue, func(j *job.Job) {
+								j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour
+								j.Failures = []job.Failure{{Attempt: 1, Error: "no"}}
+							})
+						}
+					}
+					match(1)
+					enqueue(t, s, "mail", `{"user":1}`, 2000, job.In(time.Hour))
+					match(front)
+					h := dash.New(dash.Config{Store: s})
+					parts, end := follow(t, h, post(t, h, "/jobs/action", "action", "priority", "argument", "9", "all", "1", field, text))
+					has(t, get(t, h, end), http.StatusOK, count(front+1)+" changed")
+					entries, err := s.Audited(t.Context(), 0, 10)
+					if want := 1 + min(front, 1); err != nil || len(entries) != want || parts < 2 || parts > 5 {
+						t.Errorf("after %d parts the audit log has %d entries, want %d: %v", parts, len(entries), want, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return fmt.Sprint(n, " jobs")
+}
+
+// follow continues an action until it is done, as the script of its page does. It returns the number of parts and the address of the page at the end.
+func follow(t *testing.T, h http.Handler, w *httptest.ResponseRecorder) (parts int, end string) {
+	t.Helper()
+	for parts = 1; parts < 20; parts++ {
+		end = w.Header().Get("Location")
+		next, err := url.Parse(end)
+		if err != nil || w.Code != http.StatusSeeOther {
+			t.Fatalf("part %d: status %d: %v", parts, w.Code, err)
+		}
+		if next.Path != "/jobs/action" {
+			return parts, end
+		}
+		has(t, get(t, h, end), http.StatusOK, "data-go-on")
+		var fields []string
+		for name, values := range next.Query() {
+			fields = append(fields, name, values[0])
+		}
+		w = post(t, h, "/jobs/action", fields...)
+	}
+	t.Fatalf("the action is not done after %d parts", parts)
+	return parts, end
+}
+
+// A stuck store lists no jobs.
+type stuck struct{ *memory.Store }
+
+func (s stuck) List(ctx context.Context, _ job.Filter) ([]*job.Job, error) {
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// TestActionOfAStoreThatHangs: an action that finds nothing in its time ends with an error, not with a page that continues for ever.
+func TestActionOfAStoreThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := dash.New(dash.Config{Store: stuck{memory.New()}})
+		has(t, post(t, h, "/jobs/action", "action", "delete", "all", "1", "error", "no"), http.StatusServiceUnavailable, "The store did not answer in time. Try again.")
 	})
 }
 

@@ -152,13 +152,18 @@ func (h *handler) find(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 
 // list yields the matching jobs. The part of an error in the filter must occur in an error as it is shown: jobs cannot be found by masked values.
 func (h *handler) list(ctx context.Context, f job.Filter) meanwhile.Stream[*job.Job] {
+	return h.listOf(ctx, h.Store, f)
+}
+
+// listOf is list for another store than that of the dashboard.
+func (h *handler) listOf(ctx context.Context, s job.Store, f job.Filter) meanwhile.Stream[*job.Job] {
 	if f.Error == "" {
-		return job.List(ctx, h.Store, f)
+		return job.List(ctx, s, f)
 	}
 	return func(yield func(*job.Job, error) bool) {
 		all, left, part := f, f.Limit, strings.ToLower(f.Error)
 		all.Limit = 0
-		for j, err := range job.List(ctx, h.Store, all) {
+		for j, err := range job.List(ctx, s, all) {
 			if err == nil && !slices.ContainsFunc(j.Failures, func(f job.Failure) bool {
 				return strings.Contains(strings.ToLower(h.masker.Text(f.Error)), part)
 			}) {
