@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -160,10 +161,46 @@ func (a *API) bulkAction(w http.ResponseWriter, r *http.Request) error {
 			return refuse(http.StatusUnprocessableEntity, "limit %d: give a positive number, or leave it out", jobs.Limit)
 		}
 	}
-	done, err := job.Apply(r.Context(), a.config.Store, jobs, do)
+	done, err := a.applyAll(r.Context(), jobs, do)
 	a.record(r, job.AuditOf(jobs, do, done), err)
 	if err != nil {
 		return &partial{err, map[string]any{"changed": done.Changed, "skipped": done.Skipped, "conflicts": done.Conflicts}}
 	}
 	return writeJSON(w, http.StatusOK, done)
+}
+
+// applyPart is how many jobs are changed at once if they are read first.
+const applyPart = 200
+
+// applyAll applies an action to all jobs that match a filter, as [API.matching] has it: not to those that match only by masked values.
+func (a *API) applyAll(ctx context.Context, f job.Filter, do job.Action) (done job.ActionResult, err error) {
+	if f.Error == "" {
+		return job.Apply(ctx, a.config.Store, f, do)
+	}
+	var ids []job.ID
+	flush := func() error {
+		if len(ids) == 0 {
+			return nil
+		}
+		part, err := job.Apply(ctx, a.config.Store, job.Filter{IDs: ids, States: f.States, Queues: f.Queues}, do)
+		done.Changed, done.Skipped, done.Conflicts = done.Changed+part.Changed, done.Skipped+part.Skipped, done.Conflicts+part.Conflicts
+		ids = ids[:0]
+		return err
+	}
+	left := f.Limit
+	for j, err := range a.matching(ctx, f) {
+		if err != nil {
+			return done, err
+		}
+		if ids = append(ids, j.ID); len(ids) == applyPart {
+			if err := flush(); err != nil {
+				return done, err
+			}
+		}
+		if left--; left == 0 {
+			break
+		}
+	}
+	err = flush()
+	return done, err
 }

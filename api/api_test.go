@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -184,6 +185,43 @@ func TestActions(t *testing.T) {
 		t.Errorf("delete all: %+v", got)
 	}
 	count("", 0)
+}
+
+// TestActionByMaskedError: an action finds the jobs that a list with the same part of an error shows: masked values reveal themselves in neither.
+func TestActionByMaskedError(t *testing.T) {
+	store := memory.New()
+	h := api.New(api.Config{Store: store, Logger: slog.New(slog.DiscardHandler)})
+	for range 450 {
+		read[enqueued](t, ask(h, "POST", "/jobs", `{"kind":"k"}`), 201)
+	}
+	claimed, err := store.Claim(t.Context(), job.Claim{
+		Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 450}}, Limit: 450, Lease: time.Minute,
+	})
+	if err != nil || len(claimed.Jobs) != 450 {
+		t.Fatalf("%d jobs are claimed: %v", len(claimed.Jobs), err)
+	}
+	for _, j := range claimed.Jobs {
+		j.State, j.Failures = job.Discarded, []job.Failure{{Error: "refused: password=hunter2 of ada"}}
+	}
+	if _, err := store.Settle(t.Context(), 1, job.Outcomes(claimed.Jobs...)...); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		part    string
+		limit   int
+		skipped int
+	}{{"hunt", 450, 0}, {"hunx", 450, 0}, {"refused", 450, 450}, {"OF ADA", 201, 201}} {
+		listed := read[page](t, ask(h, "GET", "/jobs?error="+url.QueryEscape(test.part), ""), 200)
+		body := fmt.Sprintf(`{"action":"discard","filter":{"error":%q},"limit":%d}`, test.part, test.limit)
+		got := read[job.ActionResult](t, ask(h, "POST", "/actions", body), 200)
+		if want := (job.ActionResult{Skipped: test.skipped}); got != want || (len(listed.Jobs) > 0) != (test.skipped > 0) {
+			t.Errorf("%s: %d jobs are listed, and the action returns %+v, want %+v", test.part, len(listed.Jobs), got, want)
+		}
+	}
+	got := read[job.ActionResult](t, ask(h, "POST", "/actions", `{"action":"delete","filter":{"error":"refused","state":["discarded"]}}`), 200)
+	if got.Changed != 450 {
+		t.Errorf("got %+v, want all 450 jobs deleted", got)
+	}
 }
 
 func TestMask(t *testing.T) {
