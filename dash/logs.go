@@ -58,7 +58,7 @@ func (h *handler) logs(ctx context.Context, v *view) (*page, error) {
 		l.Newest = v.URL(l.with(func(*logSearch) {}))
 	}
 	if l.Chart, err = h.logChart(ctx, v, l.logSearch, now); err != nil {
-		l.NoChart = h.masker.Text(err.Error())
+		l.NoChart = v.trouble(err)
 	}
 	return p, nil
 }
@@ -134,7 +134,7 @@ type jobLog struct {
 // A jobLogFound is the search result for a jobLog, masked.
 type jobLogFound struct {
 	records []logs.Record
-	wrong   string
+	err     error
 }
 
 const mostJobLogs = 50
@@ -144,20 +144,23 @@ func (h *handler) jobLog(ctx context.Context, v *view, j *job.Job, now time.Time
 	known, _ := h.ofJobs.get(text, func() (known jobLogFound, _ error) { // errors are cached, too
 		f, err := filter.Parse(text)
 		if err != nil {
-			return jobLogFound{wrong: err.Error()}, nil
+			return jobLogFound{err: err}, nil
 		}
 		limited, cancel := context.WithTimeoutCause(ctx, mostSearch, errLate)
 		defer cancel()
 		for r, err := range h.Logs.Find(limited, storage.Query{Filter: f, Since: j.Created.Add(-time.Minute), Newest: true, Limit: mostJobLogs}) {
 			if err != nil {
-				known.wrong = err.Error()
+				known.err = err
 				break
 			}
 			known.records = append(known.records, h.masked(r))
 		}
 		return known, ctx.Err()
 	})
-	l := &jobLog{Wrong: h.masker.Text(known.wrong), All: v.URL(logsURL("q", text))}
+	l := &jobLog{All: v.URL(logsURL("q", text))}
+	if known.err != nil {
+		l.Wrong = v.trouble(known.err)
+	}
 	for i := range known.records {
 		row := h.newLogRow(v, &known.records[i], now, false)
 		row.Job = "" // this is the page of the job

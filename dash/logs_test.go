@@ -187,7 +187,7 @@ func TestLogsOfAJob(t *testing.T) {
 	has(t, get(t, h, path), http.StatusOK, "step 59.", "step 10.", "not step 9.", "not of another", html.EscapeString(logsPath("q", `job="`+j.ID.String()+`"`)))
 	checkEscaped(t, "the stream of a job", decoded(t, read(t, h, path)))
 	h = dash.New(dash.Config{Store: store, Logs: hostileLogs{err: errors.New("no answer, password=hunter2")}})
-	has(t, get(t, h, path), http.StatusOK, "Not all could be found: no answer, password=•••")
+	has(t, get(t, h, path), http.StatusOK, "Not all could be found: The store returned an error: no answer, password=•••")
 }
 
 func TestNoLogs(t *testing.T) {
@@ -367,5 +367,47 @@ func (slowLogs) Find(ctx context.Context, _ storage.Query) meanwhile.Stream[logs
 			<-ctx.Done()
 			yield(logs.Record{}, context.Cause(ctx))
 		}
+	}
+}
+
+// A brokenFinder knows its services, and fails to find and to count records.
+type brokenFinder struct {
+	storage.Finder
+	findErr, countErr error
+}
+
+func (f brokenFinder) Services(context.Context) ([]storage.ServiceStats, error) { return nil, nil }
+
+func (f brokenFinder) Find(context.Context, storage.Query) meanwhile.Stream[logs.Record] {
+	return func(yield func(logs.Record, error) bool) {
+		if f.findErr != nil {
+			yield(logs.Record{}, f.findErr)
+		}
+	}
+}
+
+func (f brokenFinder) Histogram(context.Context, storage.Query, int) (storage.Histogram, error) {
+	return storage.Histogram{}, f.countErr
+}
+
+// TestLogsFailForViewers: the error of a log store may name hosts, so viewers do not see it, also if others have loaded the page before.
+func TestLogsFailForViewers(t *testing.T) {
+	s := memory.New()
+	id := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()
+	refused := errors.New("dial tcp logs.internal:6768: connection refused")
+	viewer := false
+	readOnly := func(*http.Request) bool { return viewer }
+	for _, test := range []struct {
+		path, shown string
+		finder      brokenFinder
+	}{
+		{"/logs", "The records could not be counted: ", brokenFinder{countErr: refused}},
+		{"/jobs/" + id, "Not all could be found: ", brokenFinder{findErr: refused}},
+	} {
+		h := dash.New(dash.Config{Store: s, Logs: test.finder, ReadOnly: readOnly})
+		viewer = false
+		has(t, get(t, h, test.path), http.StatusOK, test.shown, "logs.internal:6768")
+		viewer = true
+		has(t, get(t, h, test.path), http.StatusOK, test.shown+"The store does not answer", "not logs.internal")
 	}
 }

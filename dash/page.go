@@ -111,13 +111,14 @@ func (v *view) time() time.Duration {
 	return mostPage
 }
 
-// trouble describes an error of the store to the reader. The text of the error may name hosts and files, so it is shown only to those who may change
+// trouble describes an error of a store to the reader. The text of the error may name hosts and files, so it is shown only to those who may change
 // something.
 func (v *view) trouble(err error) string {
+	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errLate)
 	switch {
-	case errors.Is(err, context.DeadlineExceeded) && v.Path == "/logs":
+	case late && v.Path == "/logs":
 		return "The records were not found in time. Narrow what you look for, or try again."
-	case errors.Is(err, context.DeadlineExceeded):
+	case late:
 		return "The store did not answer in time. Try again."
 	case v.ReadOnly:
 		return "The store does not answer, or returned an error. The reason is shown to those who may change something here."
