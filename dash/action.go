@@ -246,12 +246,8 @@ func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.Aud
 		return ask, err
 	}
 	t := c.target
-	queued, err := h.queuedBefore(ctx, t)
-	if err != nil {
-		return "", err
-	}
 	before := t.Done
-	over, err := h.apply(ctx, t, c.do)
+	over, err := h.apply(ctx, c)
 	entry := job.AuditOf(t.whole(), c.do, job.ActionResult{Changed: int(t.Done - before)})
 	if entry.Changed > 0 || err != nil || over && t.Done == 0 { // parts that change nothing have no entry
 		*done = entry
@@ -270,7 +266,7 @@ func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.Aud
 		q.Set(name, strconv.FormatInt(n, 10))
 	}
 	q.Set("did-action", t.Name)
-	if id, err := h.undoJobs(ctx, r, entry, queued); err != nil {
+	if id, err := h.undoJobs(ctx, r, entry, c.queued); err != nil {
 		h.Logger.Warn("dash: an action cannot be undone", "action", entry.Action, "error", err)
 	} else if id != "" {
 		q.Set("did-undo", id)
@@ -278,26 +274,26 @@ func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.Aud
 	return withQuery(t.back, q), nil
 }
 
-// apply changes the jobs in batches, the newest first, and reports whether it is done with all of them. Otherwise t has only those that are left.
-func (h *handler) apply(ctx context.Context, t *target, do job.Action) (over bool, err error) {
+// apply changes the jobs in batches, the newest first, and reports whether it is done with all of them. Otherwise c has only those that are left.
+func (h *handler) apply(ctx context.Context, c *continuation) (over bool, err error) {
 	limited, cancel := context.WithTimeoutCause(ctx, mostAction, errLate)
 	defer cancel()
-	if t.listed() {
-		return h.applyListed(ctx, limited, t, do)
+	if c.listed() {
+		return h.applyListed(ctx, limited, c)
 	}
-	part := t.filter
+	part := c.filter
 	part.Limit = mostChanged
 	for limited.Err() == nil {
 		// Without the time limit: a batch is changed completely or not at all.
-		done, err := job.Apply(ctx, h.Store, part, do)
-		t.add(done)
+		done, err := job.Apply(ctx, h.Store, part, c.do)
+		c.add(done)
 		if err != nil {
 			return false, err
 		}
 		if done.Next == (job.ID{}) {
 			return true, nil
 		}
-		t.passed(done.Next)
+		c.passed(done.Next)
 		part.Before = done.Next
 	}
 	return false, nil

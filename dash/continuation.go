@@ -15,7 +15,8 @@ const goOnField = "go-on"
 type continuation struct {
 	stamp
 	*target
-	do job.Action
+	do     job.Action
+	queued map[job.ID]standing // the queued jobs that it has changed or is about to change; nil if it cannot be undone
 }
 
 // question returns the page that continues by itself.
@@ -32,7 +33,7 @@ func (h *handler) begin(ctx context.Context, form url.Values) (c *continuation, 
 	if c := h.partial.remove(form.Get(goOnField)); c != nil {
 		t, s := *c.target, *c.search // other requests may still read those
 		t.search = &s
-		return &continuation{target: &t, do: c.do}, "", nil
+		return &continuation{target: &t, do: c.do, queued: c.queued}, "", nil
 	}
 	t, err := h.readTarget(form)
 	if err != nil {
@@ -41,8 +42,12 @@ func (h *handler) begin(ctx context.Context, form url.Values) (c *continuation, 
 	if form.Has(goOnField) {
 		return nil, t.link(nil), nil
 	}
-	do, err := h.readAction(ctx, t)
-	return &continuation{target: t, do: do}, "", err
+	c = &continuation{target: t}
+	if c.do, err = h.readAction(ctx, t); err != nil {
+		return nil, "", err
+	}
+	c.queued, err = h.queuedBefore(ctx, t)
+	return c, "", err
 }
 
 // next keeps the action for its next part, and returns the address of the page that continues it.

@@ -14,38 +14,44 @@ const mostHinted = 500 * time.Millisecond
 // listed reports whether only h.list can evaluate the filter of the target.
 func (t *target) listed() bool { return len(t.filter.Args) > 0 || t.filter.Error != "" }
 
-// applyListed does the same as apply for such filters. It gets further in each part, also if no job matches.
-func (h *handler) applyListed(ctx, limited context.Context, t *target, do job.Action) (over bool, err error) {
+// applyListed does the same as apply for such filters. It gets further in each part, also if no job matches, and adds to the jobs that can be restored.
+func (h *handler) applyListed(ctx, limited context.Context, c *continuation) (over bool, err error) {
 	paged := &pagedStore{Store: h.Store}
 	var ids []job.ID
 	flush := func() error {
 		if len(ids) == 0 {
 			return nil
 		}
-		done, err := job.Apply(ctx, h.Store, job.Filter{IDs: ids, States: t.filter.States, Queues: t.filter.Queues}, do)
-		t.add(done)
+		done, err := job.Apply(ctx, h.Store, job.Filter{IDs: ids, States: c.filter.States, Queues: c.filter.Queues}, c.do)
+		c.add(done)
 		if err == nil {
-			t.passed(ids[len(ids)-1])
+			c.passed(ids[len(ids)-1])
 			ids = ids[:0]
+		}
+		if c.Done+c.skipped+c.conflict > mostUndone {
+			c.queued = nil
 		}
 		return err
 	}
-	begun := t.filter.Before
-	for j, err := range h.listOf(limited, paged, t.filter) {
+	begun := c.filter.Before
+	for j, err := range h.listOf(limited, paged, c.filter) {
 		if err != nil && errors.Is(context.Cause(limited), errLate) {
 			if err := flush(); err != nil {
 				return false, err
 			}
 			if paged.read != (job.ID{}) {
-				t.passed(paged.read)
+				c.passed(paged.read)
 			}
-			if t.filter.Before == begun {
+			if c.filter.Before == begun {
 				return false, context.DeadlineExceeded // the next part would not get further either
 			}
 			return false, nil
 		}
 		if err != nil {
 			return false, err
+		}
+		if c.queued != nil && j.State == job.Queued {
+			c.queued[j.ID] = standingOf(j)
 		}
 		if ids = append(ids, j.ID); len(ids) == mostSelected {
 			if err := flush(); err != nil || limited.Err() != nil {

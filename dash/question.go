@@ -84,7 +84,11 @@ func (h *handler) ask(ctx context.Context, t *target) (question, error) {
 	switch {
 	case !t.Undone || q.Nothing:
 	case more && n < mostCounted:
-		q.Undo = "For " + span(undoTime) + " it can be undone for queued jobs that have not run since, if it changes no more than " + count(mostUndone, "job") + "."
+		q.Undo = "For " + span(undoTime) + " it can be undone for queued jobs that have not run since, if it changes no more than " + count(mostUndone, "job")
+		if !t.listed() {
+			q.Undo += fmt.Sprintf(", which are found within %.0f s", mostBefore.Seconds())
+		}
+		q.Undo += "."
 	case n > mostUndone || more:
 		q.Undo = "This cannot be undone: only what changes up to " + count(mostUndone, "job") + " can be."
 	default:

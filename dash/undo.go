@@ -16,7 +16,7 @@ import (
 // Limits of undoing.
 const (
 	mostUndone = 1000             // jobs of one action
-	mostBefore = time.Second      // time limit for reading the jobs before the action
+	mostBefore = 5 * time.Second  // time limit for reading the jobs before the action
 	undoTime   = 10 * time.Minute // time after an action in which it can be undone
 )
 
@@ -104,7 +104,7 @@ func standingOf(j *job.Job) standing {
 func (h *handler) standings(ctx context.Context, ids []job.ID) (map[job.ID]standing, error) {
 	found := map[job.ID]standing{}
 	for part := range slices.Chunk(ids, mostSelected) {
-		for j, err := range job.List(ctx, h.Store, job.Filter{IDs: part}) {
+		for j, err := range job.List(ctx, h.Store, job.Filter{IDs: part, Limit: len(part)}) {
 			if err != nil {
 				return nil, err
 			}
@@ -114,11 +114,15 @@ func (h *handler) standings(ctx context.Context, ids []job.ID) (map[job.ID]stand
 	return found, nil
 }
 
-// queuedBefore returns the queued jobs that an action is about to change. If they are too many or take too long to find, it returns none: the action
-// cannot be undone.
+// queuedBefore returns the queued jobs that an action is about to change: none yet for a target that applyListed reads anyway, and nil if they are too
+// many or take too long to find, so that the action cannot be undone.
 func (h *handler) queuedBefore(ctx context.Context, t *target) (map[job.ID]standing, error) {
-	if !t.Undone || t.Done > 0 {
+	if !t.Undone {
 		return nil, nil
+	}
+	found := map[job.ID]standing{}
+	if t.listed() {
+		return found, nil
 	}
 	f := t.filter
 	if len(f.States) == 0 {
@@ -126,7 +130,6 @@ func (h *handler) queuedBefore(ctx context.Context, t *target) (map[job.ID]stand
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, mostBefore, errLate)
 	defer cancel()
-	found := map[job.ID]standing{}
 	f.Limit = mostUndone + 1
 	for j, err := range h.list(limited, f) {
 		switch {

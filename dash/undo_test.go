@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -200,6 +201,69 @@ func TestUndoIsBounded(t *testing.T) {
 		}
 		has(t, post(t, h, "/undo", "undo", first), http.StatusGone, "cannot be undone any more")
 	})
+}
+
+// A sluggish store takes some time to find jobs, and some to change them.
+type sluggish struct {
+	*memory.Store
+	list, apply time.Duration
+}
+
+func (s *sluggish) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
+	select {
+	case <-time.After(s.list):
+		return s.Store.List(ctx, f)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (s *sluggish) Apply(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
+	time.Sleep(s.apply)
+	return s.Store.Apply(ctx, f, action)
+}
+
+// TestUndoOfASluggishStore: the undo that the question promises is offered, also if the jobs are found slowly, and if the action has several parts.
+func TestUndoOfASluggishStore(t *testing.T) {
+	for name, test := range map[string]struct {
+		jobs    int
+		filter  []string
+		store   sluggish
+		promise string
+	}{
+		"by args":       {700, []string{"args", "user=1"}, sluggish{list: 2 * time.Second}, "if it changes no more than 1,000 jobs."},
+		"by kind":       {200, []string{"kind", "mail"}, sluggish{list: 2 * time.Second}, "that have not run since."},
+		"by time":       {200, []string{"since", "1h"}, sluggish{list: 2 * time.Second}, "if it changes no more than 1,000 jobs, which are found within 5 s."},
+		"changed late":  {1000, []string{"kind", "mail"}, sluggish{apply: 6 * time.Second}, "that have not run since."},
+		"too many":      {1001, []string{"args", "user=1"}, sluggish{list: time.Second}, "if it changes no more than 1,000 jobs."},
+		"too many late": {1001, []string{"kind", "mail"}, sluggish{apply: 6 * time.Second}, "This cannot be undone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &test.store
+				s.Store = memory.New()
+				jobs := enqueue(t, s, "mail", `{"user":1}`, test.jobs, job.In(time.Hour))
+				h := dash.New(dash.Config{Store: s})
+				form := append(test.filter, "action", "priority", "argument", "9", "all", "1")
+				has(t, get(t, h, "/jobs/action?action=priority&all=1&"+test.filter[0]+"="+url.QueryEscape(test.filter[1])), http.StatusOK, test.promise)
+				_, end := follow(t, h, post(t, h, "/jobs/action", form...))
+				page := get(t, h, end)
+				undo := undoButton.FindStringSubmatch(page.Body.String())
+				if wanted := test.jobs <= 1000; (undo != nil) != wanted {
+					t.Fatalf("an undo is offered: %t, want %t", undo != nil, wanted)
+				} else if !wanted {
+					return
+				}
+				s.list, s.apply = 0, 0
+				did(t, h, post(t, h, "/undo", "undo", undo[1]), "Undone for ")
+				for _, j := range jobs {
+					if got := find(t, s, j.ID); got.Priority != job.DefaultPriority {
+						t.Fatalf("after the undo a job has the priority %d", got.Priority)
+					}
+				}
+			})
+		})
+	}
 }
 
 // TestUndoReadOnly: viewers are offered no undo.
