@@ -128,11 +128,12 @@ func cookie(r *http.Request, secure bool) string {
 	return found[0].Value
 }
 
-// setCookie sets the cookie; an empty value removes it.
+// setCookie sets the cookie; an empty value removes it. Browsers send it when a link from another site is followed, and with no other request from there:
+// a GET changes nothing, and [http.CrossOriginProtection] checks the rest.
 func setCookie(w http.ResponseWriter, secure bool, value string) {
 	c := &http.Cookie{
 		Name: nameOf(secure), Value: value, Path: "/", MaxAge: int(longestTime / time.Second),
-		Secure: secure, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	}
 	if value == "" {
 		c.MaxAge = -1

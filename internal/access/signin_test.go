@@ -85,8 +85,8 @@ func TestCookie(t *testing.T) {
 		edit func(*http.Request)
 		want []string
 	}{
-		{"plain", from("192.0.2.1:1"), []string{"meanwhile=", "HttpOnly", "SameSite=Strict", "Path=/"}},
-		{"TLS", overTLS, []string{"__Host-meanwhile=", "HttpOnly", "SameSite=Strict", "Secure", "Path=/"}},
+		{"plain", from("192.0.2.1:1"), []string{"meanwhile=", "HttpOnly", "SameSite=Lax", "Path=/"}},
+		{"TLS", overTLS, []string{"__Host-meanwhile=", "HttpOnly", "SameSite=Lax", "Secure", "Path=/"}},
 		{"TLS of a proxy", with("X-Forwarded-Proto", "https"), []string{"__Host-meanwhile=", "Secure"}},
 	} {
 		w := signIn(h, "ada", password, "", test.edit)
