@@ -68,7 +68,7 @@ func (l *limiter) attempt(client netip.Prefix, name string, now time.Time) time.
 	return 0
 }
 
-// giveBack returns an attempt that did not fail.
+// giveBack returns an attempt that did not fail, or was not made.
 func (l *limiter) giveBack(client netip.Prefix, name string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

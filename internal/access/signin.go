@@ -92,7 +92,12 @@ func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
 		g.show(w, http.StatusTooManyRequests, name, to, "There were too many attempts for this name, or from this address. Wait "+seconds(wait)+".")
 		return
 	}
-	user, ok := g.compare(r.Context(), name, r.PostForm.Get("password"))
+	user, ok, err := g.compare(r.Context(), name, r.PostForm.Get("password"))
+	if err != nil {
+		g.attempts.giveBack(client, name, time.Now())
+		g.show(w, http.StatusServiceUnavailable, name, to, "The request ended before its turn. Try again.")
+		return
+	}
 	if !ok {
 		g.config.Failed("password")
 		g.config.Logger.Warn("access: a wrong name or password", "address", client.Addr()) // without the name, which may be a password
@@ -109,14 +114,15 @@ func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, target(to), http.StatusSeeOther)
 }
 
-// compare checks a password, after waiting for its turn.
-func (g *Guard) compare(ctx context.Context, name, password string) (User, bool) {
+// compare checks a password, after waiting for its turn. It returns an error if ctx ends before that.
+func (g *Guard) compare(ctx context.Context, name, password string) (user User, ok bool, err error) {
 	select {
 	case g.users.busy <- struct{}{}:
 		defer func() { <-g.users.busy }()
-		return g.users.check(name, password)
+		user, ok = g.users.check(name, password)
+		return user, ok, nil
 	case <-ctx.Done():
-		return User{}, false
+		return User{}, false, context.Cause(ctx)
 	}
 }
 

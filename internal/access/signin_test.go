@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
@@ -139,5 +140,31 @@ func TestSignInPageReadsNoBody(t *testing.T) {
 	h.ServeHTTP(w, r)
 	if read := before - body.Len(); w.Code != 200 || !strings.Contains(w.Body.String(), `value="/jobs"`) || read > 0 {
 		t.Errorf("status %d, and %d bytes of the body were read:\n%s", w.Code, read, w.Body)
+	}
+}
+
+// TestSignInIsCanceled: a request that ends before its password was compared is no failure: it is neither logged nor counted, and uses no attempt.
+func TestSignInIsCanceled(t *testing.T) {
+	failed := 0
+	g, h, log := newGuard(t, func(c *Config) { c.Failed = func(string) { failed++ } })
+	for range mostCompared {
+		g.users.busy <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 2 * int(ofName.burst) {
+		w := signIn(h, "ada", password, "", func(r *http.Request) { *r = *r.WithContext(ctx) })
+		if w.Code != http.StatusServiceUnavailable {
+			t.Fatalf("got %d, want 503", w.Code)
+		}
+	}
+	for range mostCompared {
+		<-g.users.busy
+	}
+	if failed > 0 || log.Len() > 0 {
+		t.Errorf("%d failures are counted, and the log is\n%s", failed, log)
+	}
+	if w := signIn(h, "ada", password, ""); w.Code != http.StatusSeeOther {
+		t.Errorf("afterwards, the right password gets %d", w.Code)
 	}
 }
