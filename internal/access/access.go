@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 )
@@ -104,7 +105,7 @@ func (g *Guard) client(r *http.Request) netip.Prefix {
 		a = port.Addr()
 	}
 	if g.config.Proxy {
-		if forwarded, err := netip.ParseAddr(lastOf(r.Header.Values("X-Forwarded-For"))); err == nil {
+		if forwarded, err := parseForwarded(lastOf(r.Header.Values("X-Forwarded-For"))); err == nil {
 			a = forwarded
 		}
 	}
@@ -115,6 +116,14 @@ func (g *Guard) client(r *http.Request) netip.Prefix {
 	}
 	network, _ := a.Prefix(bits)
 	return network
+}
+
+// parseForwarded parses an address that a proxy forwards. Some add the port, and then IPv6 is in brackets.
+func parseForwarded(text string) (netip.Addr, error) {
+	if port, err := netip.ParseAddrPort(text); err == nil {
+		return port.Addr(), nil
+	}
+	return netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
 }
 
 // secure reports whether the browser uses TLS, to this process or to the proxy.

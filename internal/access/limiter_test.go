@@ -168,6 +168,22 @@ func TestForgetMakesRoomForMany(t *testing.T) {
 	})
 }
 
+// TestClientsWithPorts: clients whose proxy forwards their ports, too, are limited separately, and one client is one with each of its ports.
+func TestClientsWithPorts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, h, _ := newGuard(t, func(c *Config) { c.Proxy = true })
+		try := func(client string) int {
+			return signIn(h, "ada", "wrong", "", with("X-Forwarded-For", client)).Code
+		}
+		for port := range 10 {
+			try(fmt.Sprint("198.51.100.1:", 50000+port))
+		}
+		if got, other := try("198.51.100.1:60000"), try("198.51.100.2:60000"); got != 429 || other != 401 {
+			t.Errorf("after ten failures, the client gets %d and another one %d, want 429 and 401", got, other)
+		}
+	})
+}
+
 func TestClient(t *testing.T) {
 	for _, test := range []struct {
 		proxy           bool
@@ -177,6 +193,10 @@ func TestClient(t *testing.T) {
 		{false, "192.0.2.1:5", "", "192.0.2.1/32"},
 		{false, "192.0.2.1:5", "198.51.100.1", "192.0.2.1/32"},
 		{true, "192.0.2.1:5", "198.51.100.7, 198.51.100.1", "198.51.100.1/32"},
+		{true, "192.0.2.1:5", "198.51.100.7:1234, 198.51.100.1:49152", "198.51.100.1/32"},
+		{true, "192.0.2.1:5", "[2001:db8:1:2:3:4:5:6]:49152", "2001:db8:1:2::/64"},
+		{true, "192.0.2.1:5", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"},
+		{true, "192.0.2.1:5", "[2001:db8:1:2:3:4:5:6]", "2001:db8:1:2::/64"},
 		{true, "192.0.2.1:5", "nobody", "192.0.2.1/32"},
 		{true, "192.0.2.1:5", "", "192.0.2.1/32"},
 		{false, "[2001:db8:1:2:3:4:5:6]:5", "", "2001:db8:1:2::/64"},
