@@ -220,12 +220,21 @@ func TestServerDies(t *testing.T) {
 	})
 }
 
-// TestEndAtAnotherServer: a client of two servers may end a job at the one that did not give it the job. The reservation ends there, too.
+// TestEndAtAnotherServer: a client of two servers may end a job at the one that did not give it the job, also if its jid is a UUID, as the client for
+// Node makes them. The reservation ends there, too.
 func TestEndAtAnotherServer(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		first, second := b.serve(faktory.Config{}), b.serve(faktory.Config{})
-		for i, end := range []string{"ACK", "FAIL"} {
-			jid := fmt.Sprintf("job-00000%d", i)
+		for _, end := range []struct {
+			verb, jid string
+			want      job.State
+		}{
+			{"ACK", "job-000001", job.Completed},
+			{"FAIL", "job-000002", job.Discarded},
+			{"ACK", "3f2c1b9e-7a55-4c1d-9e2a-000000000001", job.Completed},
+			{"FAIL", "3f2c1b9e-7a55-4c1d-9e2a-000000000002", job.Discarded},
+		} {
+			jid := end.jid
 			first.push(jid, `,"retry":-1`)
 			p, q := first.worker("w"), second.worker("w")
 			if p.fetch("default") == nil {
@@ -239,10 +248,10 @@ func TestEndAtAnotherServer(t *testing.T) {
 			if j := b.one(jid); j.State != job.Running {
 				t.Fatalf("ended by another client, the job is %+v", j)
 			}
-			q.want(end+` {"jid":"`+jid+`","message":"x"}`, "+OK")
+			q.want(end.verb+` {"jid":"`+jid+`","message":"x"}`, "+OK")
 			p.want(`ACK {"jid":"`+jid+`"}`, "+OK")
-			if j, want := b.one(jid), []job.State{job.Completed, job.Discarded}[i]; j.State != want {
-				t.Errorf("got job %+v, want %s", j, want)
+			if j := b.one(jid); j.State != end.want {
+				t.Errorf("got job %+v, want %s", j, end.want)
 			}
 		}
 	})

@@ -141,22 +141,30 @@ func (cs *clients) finishAll(ctx context.Context, ends []job.End) ([]bool, error
 
 // findHeld reads a job that another server has given to the client, or this one before a restart.
 func (c *conn) findHeld(ctx context.Context, jid string) (*held, error) {
-	filter := job.Filter{Meta: map[string]string{job.MetaID: jid}, States: []job.State{job.Running}, Limit: 100}
+	for _, filter := range byJID(jid, job.Filter{States: []job.State{job.Running}, Limit: 100}) {
+		jobs, err := c.server.config.Store.List(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range jobs {
+			if strings.HasPrefix(j.Worker, namePrefix) && (c.client == nil || c.client.name == j.Worker) {
+				return &held{client: &client{name: j.Worker, session: sessionOf(j.Worker)}, jid: jid, job: j}, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// byJID returns what matches the filter and has a jid, as filters to apply one after the other: the jid is that of a client, which may be a UUID, or the
+// ID of package job.
+func byJID(jid string, f job.Filter) []job.Filter {
+	f.Meta = map[string]string{job.MetaID: jid}
+	filters := []job.Filter{f}
 	if id, err := job.ParseID(jid); err == nil {
-		filter.Meta, filter.IDs = nil, []job.ID{id}
+		f.Meta, f.IDs = nil, []job.ID{id}
+		filters = append(filters, f)
 	}
-	jobs, err := c.server.config.Store.List(ctx, filter)
-	if err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(jobs, func(j *job.Job) bool {
-		return strings.HasPrefix(j.Worker, namePrefix) && (c.client == nil || c.client.name == j.Worker)
-	})
-	if i < 0 {
-		return nil, nil
-	}
-	j := jobs[i]
-	return &held{client: &client{name: j.Worker, session: sessionOf(j.Worker)}, jid: jid, job: j}, nil
+	return filters
 }
 
 // beat records that a client is alive, and answers with the state that an operator wants.

@@ -221,15 +221,13 @@ func (c *conn) mutate(ctx context.Context, args []byte) (reply, error) {
 		return ok, c.eachPart(ctx, filter, matches, action)
 	}
 	for _, jid := range m.Filter.IDs {
-		one := filter
-		if one.Meta = map[string]string{job.MetaID: jid}; jid == "" {
+		if jid == "" {
 			continue
 		}
-		if id, err := job.ParseID(jid); err == nil {
-			one.Meta, one.IDs = nil, []job.ID{id}
-		}
-		if err := c.eachPart(ctx, one, matches, action); err != nil {
-			return nil, err
+		for _, one := range byJID(jid, filter) {
+			if err := c.eachPart(ctx, one, matches, action); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return ok, nil
@@ -292,17 +290,16 @@ func (c *conn) progress(ctx context.Context, jid string) (reply, error) {
 	if jid == "" {
 		return nil, refuse("TRACK GET: give a jid")
 	}
-	filter := job.Filter{Meta: map[string]string{job.MetaID: jid}, Limit: 1}
-	if id, err := job.ParseID(jid); err == nil {
-		filter.Meta, filter.IDs = nil, []job.ID{id}
-	}
-	jobs, err := c.server.config.Store.List(ctx, filter)
-	if err != nil {
-		return nil, err
-	}
 	t := tracked{ID: jid, State: "unknown", Updated: time.Now().UTC()}
-	if len(jobs) > 0 {
-		t.read(jobs[0])
+	for _, filter := range byJID(jid, job.Filter{Limit: 1}) {
+		jobs, err := c.server.config.Store.List(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		if len(jobs) > 0 {
+			t.read(jobs[0])
+			break
+		}
 	}
 	text, err := json.Marshal(t)
 	return bulk(text), err

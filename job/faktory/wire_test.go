@@ -196,9 +196,9 @@ func TestInfoQueueMutateFlush(t *testing.T) {
 		p := r.worker("w")
 		later := time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)
 		p.want(`PUSHB [{"jid":"job-now001","jobtype":"a","args":[1]},{"jid":"job-later1","jobtype":"b","args":["find me"],"at":"`+later+`"},`+
-			`{"jid":"job-later2","jobtype":"c","args":[],"at":"`+later+`"},{"jid":"job-retry1","jobtype":"a","args":[],"queue":"r"},{"jid":"job-dead01","jobtype":"a","args":[],"queue":"d","retry":-1}]`, "{}")
+			`{"jid":"job-later2","jobtype":"c","args":[],"at":"`+later+`"},{"jid":"3f2c1b9e-7a55-4c1d-9e2a-0123456789ab","jobtype":"a","args":[],"queue":"r"},{"jid":"job-dead01","jobtype":"a","args":[],"queue":"d","retry":-1}]`, "{}")
 		p.fetchOne("r")
-		p.want(`FAIL {"jid":"job-retry1"}`, "+OK")
+		p.want(`FAIL {"jid":"3f2c1b9e-7a55-4c1d-9e2a-0123456789ab"}`, "+OK")
 		p.fetchOne("d")
 		p.want(`FAIL {"jid":"job-dead01"}`, "+OK")
 		sets := func() string {
@@ -233,11 +233,11 @@ func TestInfoQueueMutateFlush(t *testing.T) {
 		if got := sets(); got != `{"dead":2,"retries":1,"scheduled":1,"working":0}` {
 			t.Errorf("after MUTATE kill with a pattern: %s", got)
 		}
-		p.want(`MUTATE {"cmd":"requeue","target":"retries","filter":{"jids":["job-retry1","job-later2"]}}`, "+OK")
-		if got := p.fetchOne("r"); got.JID != "job-retry1" {
+		p.want(`MUTATE {"cmd":"requeue","target":"retries","filter":{"jids":["3f2c1b9e-7a55-4c1d-9e2a-0123456789ab","job-later2"]}}`, "+OK")
+		if got := p.fetchOne("r"); got.JID != "3f2c1b9e-7a55-4c1d-9e2a-0123456789ab" {
 			t.Errorf("fetched %+v", got)
 		}
-		p.want(`ACK {"jid":"job-retry1"}`, "+OK")
+		p.want(`ACK {"jid":"3f2c1b9e-7a55-4c1d-9e2a-0123456789ab"}`, "+OK")
 		p.want(`MUTATE {"cmd":"discard","target":"dead","filter":{"jobtype":"b"}}`, "+OK")
 		p.want(`MUTATE {"cmd":"clear","target":"scheduled"}`, "+OK")
 		if got := sets(); got != `{"dead":1,"retries":0,"scheduled":0,"working":0}` {
