@@ -257,18 +257,66 @@ func TestEndAtAnotherServer(t *testing.T) {
 	})
 }
 
+// TestEndOfALaterAttempt: a server that knows an earlier attempt of a job ends the one that the client runs: the earlier one was ended at another
+// server, or by a call of the store whose answer was lost.
+func TestEndOfALaterAttempt(t *testing.T) {
+	for _, servers := range []int{1, 2} {
+		t.Run(fmt.Sprint(servers), func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				store := &counted{Store: b.store}
+				b.store = store
+				first := b.serve(faktory.Config{})
+				second := first
+				enqueued, err := job.Define[[]int]("a").Enqueue(t.Context(), store, nil) // from Go, with a short backoff
+				if err != nil {
+					t.Fatal(err)
+				}
+				jid := enqueued.ID.String()
+				p := first.worker("w")
+				if p.fetch("default") == nil {
+					t.Fatal("no job")
+				}
+				want := "+OK"
+				if servers == 2 {
+					second = b.serve(faktory.Config{})
+				} else {
+					store.failSettles.Store(true)
+					want = "-ERR the store failed"
+				}
+				q := second.worker("w") // the second server reads what the client runs
+				time.Sleep(3 * time.Second)
+				p.want(`FAIL {"jid":"`+jid+`","message":"x"}`, want)
+				store.failSettles.Store(false)
+				time.Sleep(1200 * time.Millisecond)
+				if p.fetch("default") == nil {
+					t.Fatal("no second attempt")
+				}
+				q.want(`ACK {"jid":"`+jid+`"}`, "+OK")
+				if j, err := job.Find(t.Context(), store, enqueued.ID); err != nil || j.State != job.Completed || j.Attempt != 2 {
+					t.Errorf("got job %+v, %v", j, err)
+				}
+			})
+		})
+	}
+}
+
 // counted counts calls of a store.
 type counted struct {
 	job.Store
 	claims, settles, waits atomic.Int64
 	slow                   time.Duration // that claims and settles take
 	fail                   atomic.Bool   // claims claim jobs, but return an error
+	failSettles            atomic.Bool   // settles write outcomes, but return an error
 }
 
 func (c *counted) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
 	c.settles.Add(1)
 	time.Sleep(c.slow)
-	return c.Store.Settle(ctx, session, outcomes...)
+	lost, err := c.Store.Settle(ctx, session, outcomes...)
+	if c.failSettles.Load() {
+		return nil, errors.New("the connection broke")
+	}
+	return lost, err
 }
 
 func (c *counted) Claim(ctx context.Context, claim job.Claim) (job.Claimed, error) {

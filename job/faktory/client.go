@@ -158,7 +158,7 @@ func (cs *clients) asked(cl *client, queues []string) bool {
 	return max(cl.state, cl.wish) == running
 }
 
-// add registers a job that a client holds.
+// add registers an attempt of a job that a client runs, in place of earlier attempts of the job.
 func (cs *clients) add(h *held) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -167,6 +167,15 @@ func (cs *clients) add(h *held) {
 
 // addLocked is add for a caller that holds cs.mu.
 func (cs *clients) addLocked(h *held) {
+	for _, other := range slices.Clone(cs.held[h.jid]) {
+		switch {
+		case other.job.ID != h.job.ID:
+		case other.job.Attempt > h.job.Attempt:
+			return
+		default:
+			cs.drop(other)
+		}
+	}
 	h.client.jobs[h] = struct{}{}
 	cs.held[h.jid] = append(cs.held[h.jid], h)
 }

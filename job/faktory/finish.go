@@ -96,32 +96,41 @@ func splitError(text string) (kind, message string) {
 	return "", text
 }
 
-// finish ends the attempt of a job that the client runs, and reports whether it is known. end returns what a handler would.
+// finish ends the attempt of a job that the client runs, and reports whether it is known. end returns what a handler would. What is known here may be
+// an earlier attempt, which was ended at another server: then it goes on to another job with this jid, and at last to what the store says.
 func (c *conn) finish(ctx context.Context, jid string, end func(*job.Job) error, stack string) (found bool, err error) {
 	cs := &c.server.clients
-	h := cs.remove(c.client, jid)
-	if h == nil {
-		if h, err = c.findHeld(ctx, jid); h == nil {
-			return false, err
+	for h := cs.remove(c.client, jid); h != nil; h = cs.remove(c.client, jid) {
+		if lost, err := c.finishOne(ctx, h, end, stack); err != nil || !lost {
+			return err == nil, err
 		}
 	}
+	h, err := c.findHeld(ctx, jid)
+	if h == nil {
+		return false, err
+	}
+	lost, err := c.finishOne(ctx, h, end, stack)
+	return err == nil && !lost, err
+}
+
+// finishOne ends an attempt that is not registered any more, and reports whether it is lost.
+func (c *conn) finishOne(ctx context.Context, h *held, end func(*job.Job) error, stack string) (lost bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	j := *h.job
 	e := h.end(end(&j))
 	e.Job, e.Stack = &j, stack
 	if e.Err == nil && h.known { // nobody else ends it here: remove has taken it
-		lost, err := h.client.acks.Do(ctx, e)
-		if err != nil {
-			cs.add(h) // to be tried again
-		}
-		return !lost, err
+		lost, err = h.client.acks.Do(ctx, e)
+	} else {
+		var ids []job.ID
+		ids, err = c.server.claimer.Finish(ctx, e)
+		lost = len(ids) > 0
 	}
-	lost, err := c.server.claimer.Finish(ctx, e)
 	if err != nil && h.known {
-		cs.add(h)
+		c.server.clients.add(h) // to be tried again
 	}
-	return len(lost) == 0, err
+	return lost, err
 }
 
 // finishAll ends attempts of different jobs of a client, and returns which of them are lost.

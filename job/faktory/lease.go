@@ -136,7 +136,7 @@ func (cs *clients) addUnknown(cl *client, j *job.Job) {
 	}
 	jid := jidOf(j)
 	for _, h := range cs.held[jid] {
-		if h.job.ID == j.ID {
+		if h.job.ID == j.ID && h.job.Attempt >= j.Attempt {
 			return
 		}
 	}
