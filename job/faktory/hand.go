@@ -23,8 +23,10 @@ func (r *room) insert(ctx context.Context, jobs []*job.Job) ([]job.Enqueued, err
 	defer func() { hand(waiting, got.Jobs, failed) }()
 	f := waiting[0].fetch
 	f.Limit, f.DueOnly = len(waiting), true
+	begun := time.Now()
 	done, got, err := r.claimer.InsertAndFetch(ctx, f, jobs...)
 	if done == nil {
+		r.clients.unanswered(waiting[0].client, begun)
 		return nil, err // the waiting fetches do not get this error
 	}
 	failed = err

@@ -17,6 +17,7 @@ type handStore struct {
 	silentStore
 	takes    time.Duration
 	err      error
+	answers  error        // after the transaction has been committed
 	together atomic.Int32 // calls of InsertAndClaim
 	inserts  atomic.Int32
 }
@@ -37,6 +38,9 @@ func (s *handStore) InsertAndClaim(ctx context.Context, jobs []*job.Job, c job.C
 		return nil, job.Claimed{}, err
 	}
 	claimed, err := s.Store.Claim(ctx, c)
+	if s.answers != nil {
+		return nil, job.Claimed{}, s.answers
+	}
 	return ids, claimed, err
 }
 
@@ -123,6 +127,29 @@ func TestNothingHanded(t *testing.T) {
 		p.want(`PUSH {"jid":"job-000002","jobtype":"a","args":[]}`, "+OK")
 		if got := <-fetched; !strings.Contains(got, "job-000002") {
 			t.Errorf("fetched %s", got)
+		}
+	})
+}
+
+// TestHandedInVain: if the answer of the store is lost after it has inserted a job and claimed it for a waiting fetch, the job is soon released, and not
+// held as long as a reservation.
+func TestHandedInVain(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		s := &handStore{answers: errors.New("the connection broke")}
+		p, fetched := handRig(b, s, 1)
+		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "-ERR the store failed")
+		if got := <-fetched; got != "nil" {
+			t.Errorf("the waiting fetch got %s", got)
+		}
+		if j := b.one("job-000001"); j.State != job.Running {
+			t.Fatalf("it is %s", j.State)
+		}
+		time.Sleep(5 * time.Second)
+		if got := p.fetch("default"); got == nil || got.JID != "job-000001" {
+			t.Errorf("fetched %+v", got)
+		}
+		if j := b.one("job-000001"); j.Used() != 1 {
+			t.Errorf("%d attempts are used, want 1", j.Used())
 		}
 	})
 }

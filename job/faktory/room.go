@@ -26,6 +26,7 @@ const (
 type room struct {
 	store   job.Store
 	claimer *job.Claimer
+	clients *clients
 
 	mu    sync.Mutex
 	lines map[string]*line // by queues
@@ -62,8 +63,8 @@ type waiter struct {
 	taken  bool          // something is about to be handed to it
 }
 
-func newRoom(store job.Store, claimer *job.Claimer) *room {
-	return &room{store: store, claimer: claimer, lines: map[string]*line{}}
+func newRoom(store job.Store, claimer *job.Claimer, cs *clients) *room {
+	return &room{store: store, claimer: claimer, clients: cs, lines: map[string]*line{}}
 }
 
 // fetch claims a job for a client, and waits at most for d until there is one. It returns none when that is over or ctx is canceled.

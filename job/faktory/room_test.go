@@ -12,7 +12,7 @@ import (
 // job before its lease is over.
 func TestHandedLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(nil, nil)
+		r := newRoom(nil, nil, nil)
 		l := r.enter([]string{"q"})
 		defer r.exit(l)
 		l.state = dry

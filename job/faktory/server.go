@@ -99,7 +99,7 @@ func New(c Config) (*Server, error) {
 		config: c, claimer: job.NewClaimer(c.Store), started: time.Now(), large: make(chan struct{}, mostLarge), conns: map[*conn]struct{}{},
 		most: MaxConnections,
 	}
-	s.room = newRoom(c.Store, s.claimer)
+	s.room = newRoom(c.Store, s.claimer, &s.clients)
 	s.pushes = group.New(mostTogether, 1, s.insertAll)
 	s.pushes.Gather(gatherTime)
 	s.clients.init(s)
