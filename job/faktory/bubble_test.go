@@ -280,13 +280,13 @@ func TestEndOfALaterAttempt(t *testing.T) {
 				if servers == 2 {
 					second = b.serve(faktory.Config{})
 				} else {
-					store.failSettles.Store(true)
+					store.loseSettles.Store(true)
 					want = "-ERR the store failed"
 				}
 				q := second.worker("w") // the second server reads what the client runs
 				time.Sleep(3 * time.Second)
 				p.want(`FAIL {"jid":"`+jid+`","message":"x"}`, want)
-				store.failSettles.Store(false)
+				store.loseSettles.Store(false)
 				time.Sleep(1200 * time.Millisecond)
 				if p.fetch("default") == nil {
 					t.Fatal("no second attempt")
@@ -306,14 +306,18 @@ type counted struct {
 	claims, settles, waits atomic.Int64
 	slow                   time.Duration // that claims and settles take
 	fail                   atomic.Bool   // claims claim jobs, but return an error
-	failSettles            atomic.Bool   // settles write outcomes, but return an error
+	loseSettles            atomic.Bool   // settles write outcomes, but return an error
+	failSettles            atomic.Bool   // settles write nothing, and return an error
 }
 
 func (c *counted) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
 	c.settles.Add(1)
 	time.Sleep(c.slow)
-	lost, err := c.Store.Settle(ctx, session, outcomes...)
 	if c.failSettles.Load() {
+		return nil, errors.New("the disk is full")
+	}
+	lost, err := c.Store.Settle(ctx, session, outcomes...)
+	if c.loseSettles.Load() {
 		return nil, errors.New("the connection broke")
 	}
 	return lost, err
@@ -475,6 +479,48 @@ func TestAnswerDoesNotArrive(t *testing.T) {
 		synctest.Wait()
 		if j := b.one("job-000001"); j.State != job.Queued || j.Used() != 0 {
 			t.Errorf("got job %+v", j)
+		}
+	})
+}
+
+// TestReleaseFails: a job that could be released neither after it did not reach its client, nor canceled after it had expired, is not held as long as a
+// reservation.
+func TestReleaseFails(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		store := &counted{Store: b.store}
+		b.store = store
+		n := b.serve(faktory.Config{})
+		p, q := n.worker("w"), n.worker("w")
+		if _, err := io.WriteString(p.socket, "FETCH default\n"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		_ = p.socket.Close()
+		store.failSettles.Store(true)
+		n.push("job-000001", "")
+		synctest.Wait()
+		store.failSettles.Store(false)
+		if j := b.one("job-000001"); j.State != job.Running {
+			t.Fatalf("it is %s", j.State)
+		}
+		time.Sleep(5 * time.Second)
+		if got := q.fetch("default"); got == nil || got.JID != "job-000001" {
+			t.Errorf("another connection of the client fetched %+v", got)
+		}
+
+		time.Sleep(2 * time.Minute) // what was in doubt is over
+		at := time.Now().Add(time.Second).UTC().Format(time.RFC3339)
+		n.push("job-expires", `,"queue":"e","custom":{"expires_at":"`+at+`"}`)
+		time.Sleep(2 * time.Second)
+		store.failSettles.Store(true)
+		q.want("FETCH e", "-ERR the store failed")
+		store.failSettles.Store(false)
+		time.Sleep(5 * time.Second)
+		if got := q.fetch("e"); got != nil {
+			t.Errorf("fetched %+v, which has expired", got)
+		}
+		if j := b.one("job-expires"); j.State != job.Canceled {
+			t.Errorf("it is %s", j.State)
 		}
 	})
 }

@@ -68,8 +68,8 @@ type client struct {
 	skew    time.Duration   // how far the store's clock is ahead
 	state   int             // that it reports
 	wish    int             // that an operator wants
-	suspect map[job.ID]bool // jobs that unanswered claims may have claimed, by the last check
-	doubt   time.Time       // since when claims have failed that may have claimed jobs; zero if none has
+	suspect map[job.ID]bool // jobs of that time that were not known here at the last check
+	doubt   time.Time       // since when jobs may have been claimed that are not known here, see unanswered; zero if there are none
 	jobs    map[*held]struct{}
 }
 
@@ -77,6 +77,7 @@ type client struct {
 type held struct {
 	client *client
 	jid    string
+	begun  time.Time // when its claim began, if it is known
 	until  time.Time // when its reservation ends
 	known  bool      // it was fetched at this server; others are read from the store again
 	wire   []byte    // the job as it is sent to the client; nil after that

@@ -62,23 +62,23 @@ func (c *conn) fetch(ctx context.Context, args []byte) (*held, error) {
 	for over := time.Now().Add(fetchTime); ; {
 		begun := time.Now()
 		j, err := c.server.room.fetch(ctx, c.work, c.client, f, max(time.Until(over), 0))
+		var h *held
+		if j != nil {
+			h, err = c.hold(j, begun)
+		}
 		if err != nil {
 			cs.unanswered(c.client, begun)
 			return nil, err
 		}
-		if j == nil {
-			return nil, nil
-		}
-		h, err := c.hold(j)
-		if h != nil || err != nil {
-			return h, err
+		if h != nil || j == nil {
+			return h, nil
 		}
 	}
 }
 
-// hold registers that the client has a job, unless the job has expired: then it is canceled.
-func (c *conn) hold(j *job.Job) (*held, error) {
-	h := &held{client: c.client, jid: jidOf(j), job: j, until: time.Now().Add(reserveOf(j))}
+// hold registers that the client has a job, whose claim has begun at a time, unless the job has expired: then it is canceled.
+func (c *conn) hold(j *job.Job, begun time.Time) (*held, error) {
+	h := &held{client: c.client, jid: jidOf(j), job: j, begun: begun, until: time.Now().Add(reserveOf(j))}
 	if at, expires := expiry(j); expires && !at.After(j.Started) {
 		within, cancel := context.WithTimeout(c.work, callTime)
 		defer cancel()
@@ -105,11 +105,12 @@ func expiry(j *job.Job) (at time.Time, expires bool) {
 	return at, err == nil
 }
 
-// unanswered records that a claim has failed that may have claimed a job.
+// unanswered records that a client may hold jobs, claimed since then, that are not known here: a claim has failed that may have claimed them, or the call
+// that should have released one.
 func (cs *clients) unanswered(cl *client, since time.Time) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if cl.doubt.IsZero() {
+	if cl.doubt.IsZero() || since.Before(cl.doubt) {
 		cl.doubt = since
 	}
 }
@@ -120,7 +121,8 @@ func (s *Server) release(ctx context.Context, h *held) {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
 		if _, err := s.claimer.Finish(ctx, h.end(job.ErrStopping)); err != nil {
-			s.config.Logger.Warn("faktory: a job that did not reach its client was not given back; its lease ends", "error", err)
+			s.clients.unanswered(h.client, h.begun)
+			s.config.Logger.Warn("faktory: a job that did not reach its client was not released yet; it is tried again", "error", err)
 		}
 	}
 }
