@@ -71,10 +71,10 @@ func newRoom(store job.Store, claimer *job.Claimer, cs *clients) *room {
 func (r *room) fetch(ctx, work context.Context, cl *client, f job.Fetch, d time.Duration) (*job.Job, error) {
 	l := r.enter(f.Queues)
 	defer r.exit(l)
-	over := time.NewTimer(d)
-	defer over.Stop()
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
 	for {
-		w, turn := r.await(ctx, l, cl, f, over.C)
+		w, turn := r.await(ctx, l, cl, f)
 		var got given
 		var err error
 		switch {
@@ -120,8 +120,8 @@ func (r *room) exit(l *line) {
 }
 
 // await returns true when it is the turn of a fetch to claim; a waiter and false when the waiter is about to receive what was claimed for it; or
-// neither when the time is over.
-func (r *room) await(ctx context.Context, l *line, cl *client, f job.Fetch, over <-chan time.Time) (w *waiter, turn bool) {
+// neither when ctx ends.
+func (r *room) await(ctx context.Context, l *line, cl *client, f job.Fetch) (w *waiter, turn bool) {
 	if ctx.Err() != nil {
 		return nil, false
 	}
@@ -139,7 +139,6 @@ func (r *room) await(ctx context.Context, l *line, cl *client, f job.Fetch, over
 	select {
 	case <-w.turn:
 		return w, !w.taken
-	case <-over:
 	case <-ctx.Done():
 	}
 	r.mu.Lock()
