@@ -209,7 +209,7 @@ func (e *Enqueue) enqueueAll(c *Command, streams probe.Streams, options []job.En
 			return err
 		}
 		return c.with(ctx, true, func(ctx context.Context, s job.Store) error {
-			// Enqueueing itself is not interrupted, so that the reported number is right: only the reading of lines is.
+			// Only the reading of lines is interrupted, so the lines up to the last one that was read are enqueued unless the store fails.
 			if done, err = job.EnqueueAll(context.WithoutCancel(ctx), s, in.jobs(ctx, e.Kind, options)); err != nil {
 				return fmt.Errorf("%w; %s before that were enqueued", err, probe.Count(done.Enqueued, "job"))
 			}
@@ -217,7 +217,11 @@ func (e *Enqueue) enqueueAll(c *Command, streams probe.Streams, options []job.En
 		})
 	})
 	if errors.Is(err, interrupt.Err) {
-		fmt.Fprintf(streams.Err, "Interrupted: %s enqueued, those up to %s:%d\n", probe.Count(done.Enqueued, "job"), in.name, in.last)
+		text := fmt.Sprintf("Interrupted: %s enqueued", probe.Count(done.Enqueued, "job"))
+		if done != (job.Bulk{}) {
+			text += fmt.Sprintf(", those up to %s:%d", in.name, in.last)
+		}
+		fmt.Fprintln(streams.Err, text)
 	}
 	if err != nil {
 		return err
