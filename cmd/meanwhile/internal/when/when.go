@@ -3,12 +3,13 @@ package when
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// A Span is a duration in Go's syntax, or in days and weeks, as in 7d or 2w.
+// A Span is a duration in Go's syntax, or in days and weeks, as in 7d or 2w. The longest is that of Go, 292 years.
 type Span time.Duration
 
 // UnmarshalText parses a span.
@@ -23,10 +24,11 @@ func parseSpan(text string) (time.Duration, error) {
 	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		if count, ok := strings.CutSuffix(text, unit); ok {
 			n, err := strconv.ParseFloat(count, 64)
-			if err != nil || !(n >= 0 && n <= 40000) { // also refuses NaN
+			d := n * float64(length)
+			if err != nil || !(d >= 0 && d < math.MaxInt64) { // also refuses NaN
 				return 0, wrong
 			}
-			return time.Duration(n * float64(length)), nil
+			return time.Duration(d), nil
 		}
 	}
 	d, err := time.ParseDuration(text)

@@ -7,13 +7,13 @@ import (
 
 func TestSpan(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "7d": 7 * 24 * time.Hour, "2w": 14 * 24 * time.Hour, "1.5d": 36 * time.Hour, "0s": 0,
+		"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "7d": 7 * 24 * time.Hour, "2w": 14 * 24 * time.Hour, "1.5d": 36 * time.Hour, "0s": 0, "15250w": 15250 * 7 * 24 * time.Hour,
 	} {
 		if got, err := parseSpan(text); got != want || err != nil {
 			t.Errorf("%s: got %v, %v, want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "d", "7", "-1s", "-1d", "1e9d", "NaNd", "Infd", "soon"} {
+	for _, text := range []string{"", "d", "7", "-1s", "-1d", "1e9d", "15251w", "40000w", "106752d", "NaNd", "Infd", "soon"} {
 		if got, err := parseSpan(text); err == nil {
 			t.Errorf("%q: got %v, want an error", text, got)
 		}
