@@ -9,7 +9,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
-	"github.com/meanwhile-go/meanwhile/logs/filter"
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
@@ -24,14 +23,8 @@ func (r *routeSettings) alert(n *yaml.Node) error {
 	var a alertSetting
 	text := func(s string) (string, error) { return s, nil }
 	err := mapping(n, "an alert", map[string]func(*yaml.Node) error{
-		"name": value(&a.Name, text, "a name"),
-		"filter": func(n *yaml.Node) (err error) {
-			if n.Kind != yaml.ScalarNode {
-				return errors.New("give a filter, such as level>=error")
-			}
-			a.Filter, err = filter.Parse(n.Value)
-			return err
-		},
+		"name":   value(&a.Name, text, "a name"),
+		"filter": records(&a.Filter),
 		"count":  value(&a.Count, strconv.Atoi, "a number of records"),
 		"window": value(&a.Window, age, "a time such as 5m"),
 		"quiet":  value(&a.Quiet, age, "a time such as 30m"),

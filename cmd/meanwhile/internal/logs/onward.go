@@ -35,10 +35,7 @@ func (r *routeSettings) forward(n *yaml.Node) error {
 		"to":          value(&to, text, "a URL, such as "+outputs.Kinds),
 		"secret-file": value(&secretFile, text, "a file"),
 		"name":        value(&o.cursor, text, "a name"),
-		"filter": func(n *yaml.Node) (err error) {
-			o.filter, err = filter.Parse(n.Value)
-			return err
-		},
+		"filter":      records(&o.filter),
 		"from": func(n *yaml.Node) error {
 			if o.newest = n.Value == "newest"; !o.newest && n.Value != "oldest" {
 				return errors.New("give newest or oldest")

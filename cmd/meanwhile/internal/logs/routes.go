@@ -15,6 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
 	"github.com/meanwhile-go/meanwhile/logs/linefile"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 	"github.com/meanwhile-go/meanwhile/logs/server"
@@ -257,6 +258,17 @@ func services(into *[]string) func(*yaml.Node) error {
 			}
 		}
 		return nil
+	}
+}
+
+// records returns a function that parses a filter of records. An empty one is refused: it would match all of them.
+func records(into *filter.Filter) func(*yaml.Node) error {
+	return func(n *yaml.Node) (err error) {
+		if n.Kind != yaml.ScalarNode || strings.TrimSpace(n.Value) == "" {
+			return errors.New("give a filter in one text, such as level>=error")
+		}
+		*into, err = filter.Parse(n.Value)
+		return err
 	}
 }
 
