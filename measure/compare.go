@@ -37,7 +37,8 @@ type Function struct {
 }
 
 // Func gives a function a name for [Compare]. The function is called by one goroutine at a time, with the ctx of a scope in which it can
-// start tasks, see [meanwhile.Run]; the tasks end with the calls of a round, not with the call.
+// start tasks, see [meanwhile.Run]. The time of a call includes that of its tasks: the next call begins when they have ended, except that
+// calls which are timed together have one scope.
 func Func(name string, call func(ctx context.Context) error) Function {
 	return Function{name, call}
 }
@@ -144,6 +145,7 @@ func (s *series) warmUp(ctx context.Context, slot time.Duration) error {
 	quickest := math.Inf(1)
 	for s.batch = 1; ; s.batch *= 2 {
 		var spent time.Duration
+		s.alone = quickest >= float64(timedAlone) && !math.IsInf(quickest, 1)
 		for range warmUps {
 			took, err := s.timed(ctx, false)
 			if err != nil {
@@ -197,22 +199,15 @@ func (s *series) tookNoTime() error {
 		"in a bubble of testing/synctest nothing but waiting takes time", printable(s.name), s.batch)
 }
 
-// timed calls the function batch times, and records the time of each call if keep is set.
+// timed calls the function batch times, and records the time of each call if keep is set. A call has ended when its tasks have: those of
+// calls that are timed together end with the last of these calls, because a scope for each would take as long as they do.
 func (s *series) timed(ctx context.Context, keep bool) (took time.Duration, err error) {
-	keep = keep && s.alone
+	var begin time.Time
 	err = meanwhile.Run(ctx, func(ctx context.Context) error {
-		begin := time.Now()
-		defer func() { took = time.Since(begin) }()
+		begin = time.Now()
 		for range s.batch {
-			var start time.Time
-			if keep {
-				start = time.Now()
-			}
-			if err := s.call(ctx); err != nil {
+			if err := s.callOnce(ctx, keep); err != nil {
 				return err
-			}
-			if keep {
-				s.calls.add(time.Since(start).Seconds())
 			}
 			if err := ctx.Err(); err != nil {
 				return err
@@ -220,8 +215,23 @@ func (s *series) timed(ctx context.Context, keep bool) (took time.Duration, err 
 		}
 		return nil
 	}, meanwhile.Name(s.name))
+	took = time.Since(begin)
 	if err != nil && ctx.Err() == nil {
 		return took, fmt.Errorf("measure: %s: %w", printable(s.name), err)
 	}
 	return took, err
+}
+
+func (s *series) callOnce(ctx context.Context, keep bool) error {
+	if !s.alone {
+		return s.call(ctx)
+	}
+	begin := time.Now()
+	if err := meanwhile.Run(ctx, s.call); err != nil {
+		return err
+	}
+	if keep {
+		s.calls.add(time.Since(begin).Seconds())
+	}
+	return nil
 }

@@ -48,6 +48,35 @@ func TestCompare(t *testing.T) {
 	})
 }
 
+// The time of a call includes that of the tasks which it starts, whether a round has one call or several.
+func TestCompareTasks(t *testing.T) {
+	for _, total := range []time.Duration{time.Second, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			report, err := measure.Compare(t.Context(), measure.Config{Time: total},
+				measure.Func("one task", func(ctx context.Context) error {
+					meanwhile.Go(ctx, sleeps(5*time.Millisecond))
+					return meanwhile.Sleep(ctx, time.Millisecond)
+				}),
+				measure.Func("two tasks", func(ctx context.Context) error {
+					meanwhile.Go(ctx, sleeps(5*time.Millisecond))
+					meanwhile.Go(ctx, sleeps(10*time.Millisecond))
+					return meanwhile.Sleep(ctx, time.Millisecond)
+				}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range []time.Duration{5 * time.Millisecond, 10 * time.Millisecond} {
+				if r := report.Results[i]; r.Median != want || r.Mean != want || r.Batch != max(1, int(total/2000/want)) {
+					t.Errorf("%s: median %v, mean %v in batches of %d, want %v", r.Name, r.Median, r.Mean, r.Batch, want)
+				}
+			}
+			if times := report.Results[1].Compared.Times; times < 1.999 || times > 2.001 {
+				t.Errorf("got a ratio of %v, want 2", times)
+			}
+		})
+	}
+}
+
 // Two functions that are alternately the slower one differ only by noise.
 func TestNoise(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

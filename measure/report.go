@@ -26,7 +26,7 @@ type Result struct {
 	Deviation time.Duration `json:"deviation_ns"` // the standard deviation
 	Median    time.Duration `json:"median_ns"`
 	P99       time.Duration `json:"p99_ns"`
-	Allocs    float64       `json:"allocs"` // per call, of the whole process while the function ran
+	Allocs    float64       `json:"allocs"` // per call, of the whole process while the function ran, with one for the scope of a call that is timed by itself
 	Bytes     float64       `json:"bytes"`  // allocated per call
 	// Compared is the ratio to the first of Results; the first has 1.
 	Compared Ratio `json:"compared"`
