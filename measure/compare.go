@@ -105,22 +105,19 @@ func (c *comparison) run(ctx context.Context, each time.Duration) error {
 	for i := range order {
 		order[i] = i
 	}
-	times := make([]float64, len(c.series))
 	var spent time.Duration
 	for c.rounds == 0 || spent/time.Duration(len(c.series)) < each {
 		c.canary.measureOnce()
 		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for _, i := range order {
-			took, err := c.series[i].round(ctx)
-			if err != nil {
+			if err := c.series[i].round(ctx); err != nil {
 				return err
 			}
-			spent += took
-			times[i] = took.Seconds() / float64(c.series[i].batch)
+			spent += c.series[i].last.took
 		}
 		// A round counts when it is complete, since times are only compared within a round.
-		for i, s := range c.series {
-			s.rounds = append(s.rounds, times[i])
+		for _, s := range c.series {
+			s.count()
 		}
 		c.rounds++
 	}
@@ -132,9 +129,18 @@ type series struct {
 	Function
 	batch  int       // number of calls in a round
 	alone  bool      // each call is timed separately
+	last   round     // of the warm-up, or of a round that is not complete yet
 	rounds []float64 // seconds per call, of complete rounds
 	calls  reservoir // seconds, of single calls, or of batches if calls are not timed separately
 	made   int       // number of calls
+	allocs uint64
+	bytes  uint64
+}
+
+// A round is what was measured in one round for a function.
+type round struct {
+	took   time.Duration
+	calls  []float64 // seconds, if calls are timed separately
 	allocs uint64
 	bytes  uint64
 }
@@ -147,10 +153,10 @@ func (s *series) warmUp(ctx context.Context, slot time.Duration) error {
 		var spent time.Duration
 		s.alone = quickest >= float64(timedAlone) && !math.IsInf(quickest, 1)
 		for range warmUps {
-			took, err := s.timed(ctx, false)
-			if err != nil {
+			if err := s.timed(ctx); err != nil {
 				return err
 			}
+			took := s.last.took
 			if took > 0 { // the clock of some systems moves in steps
 				quickest = min(quickest, float64(took)/float64(s.batch))
 			}
@@ -166,31 +172,40 @@ func (s *series) warmUp(ctx context.Context, slot time.Duration) error {
 		}
 		if quickest*float64(s.batch) >= float64(slot)/2 || s.batch >= mostCalls {
 			s.batch = int(max(1, min(float64(slot)/quickest, mostCalls)))
-			s.alone = quickest >= float64(timedAlone)
+			if s.alone = quickest >= float64(timedAlone); s.alone {
+				s.last.calls = make([]float64, 0, s.batch) // appending allocates nothing, since that would be counted
+			}
 			return nil
 		}
 	}
 }
 
-// round calls the function often enough to fill its slot, and returns how long that took.
-func (s *series) round(ctx context.Context) (took time.Duration, err error) {
+// round calls the function often enough to fill its slot.
+func (s *series) round(ctx context.Context) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	took, err = s.timed(ctx, true)
+	err := s.timed(ctx)
 	runtime.ReadMemStats(&after)
-	if err == nil && took == 0 {
+	if err == nil && s.last.took == 0 {
 		err = s.tookNoTime()
 	}
-	if err != nil {
-		return 0, err
+	s.last.allocs, s.last.bytes = after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc
+	return err
+}
+
+// count adds the last round to what was measured.
+func (s *series) count() {
+	each := s.last.took.Seconds() / float64(s.batch)
+	s.rounds = append(s.rounds, each)
+	if !s.alone {
+		s.calls.add(each)
+	}
+	for _, took := range s.last.calls {
+		s.calls.add(took)
 	}
 	s.made += s.batch
-	s.allocs += after.Mallocs - before.Mallocs
-	s.bytes += after.TotalAlloc - before.TotalAlloc
-	if !s.alone {
-		s.calls.add(took.Seconds() / float64(s.batch))
-	}
-	return took, nil
+	s.allocs += s.last.allocs
+	s.bytes += s.last.bytes
 }
 
 // tookNoTime returns the error for a batch during which the clock has not moved: there is no ratio of such times.
@@ -199,14 +214,15 @@ func (s *series) tookNoTime() error {
 		"in a bubble of testing/synctest nothing but waiting takes time", printable(s.name), s.batch)
 }
 
-// timed calls the function batch times, and records the time of each call if keep is set. A call has ended when its tasks have: those of
+// timed calls the function batch times, and records how long that took, and each call. A call has ended when its tasks have: those of
 // calls that are timed together end with the last of these calls, because a scope for each would take as long as they do.
-func (s *series) timed(ctx context.Context, keep bool) (took time.Duration, err error) {
+func (s *series) timed(ctx context.Context) error {
+	s.last.calls = s.last.calls[:0]
 	var begin time.Time
-	err = meanwhile.Run(ctx, func(ctx context.Context) error {
+	err := meanwhile.Run(ctx, func(ctx context.Context) error {
 		begin = time.Now()
 		for range s.batch {
-			if err := s.callOnce(ctx, keep); err != nil {
+			if err := s.callOnce(ctx); err != nil {
 				return err
 			}
 			if err := ctx.Err(); err != nil {
@@ -215,14 +231,14 @@ func (s *series) timed(ctx context.Context, keep bool) (took time.Duration, err 
 		}
 		return nil
 	}, meanwhile.Name(s.name))
-	took = time.Since(begin)
+	s.last.took = time.Since(begin)
 	if err != nil && ctx.Err() == nil {
-		return took, fmt.Errorf("measure: %s: %w", printable(s.name), err)
+		return fmt.Errorf("measure: %s: %w", printable(s.name), err)
 	}
-	return took, err
+	return err
 }
 
-func (s *series) callOnce(ctx context.Context, keep bool) error {
+func (s *series) callOnce(ctx context.Context) error {
 	if !s.alone {
 		return s.call(ctx)
 	}
@@ -230,8 +246,6 @@ func (s *series) callOnce(ctx context.Context, keep bool) error {
 	if err := meanwhile.Run(ctx, s.call); err != nil {
 		return err
 	}
-	if keep {
-		s.calls.add(time.Since(begin).Seconds())
-	}
+	s.last.calls = append(s.last.calls, time.Since(begin).Seconds())
 	return nil
 }
