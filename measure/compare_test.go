@@ -258,6 +258,13 @@ func TestReportJSON(t *testing.T) {
 				t.Errorf("got %s, %v; want in it %s", text, err, want)
 			}
 		}
+		var read measure.Report
+		if err := json.Unmarshal(text, &read); err != nil || read.String() != report.String() {
+			t.Errorf("got\n%s, %v, want\n%s", read, err, report)
+		}
+		if svg := read.SVG(); svg != nil { // the times of single calls are not in it
+			t.Errorf("got %s", svg)
+		}
 	})
 }
 

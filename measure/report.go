@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Report is what [Compare] measured. It can be encoded as JSON.
+// A Report is what [Compare] measured. It can be encoded as JSON, without the times of single calls that [Report.SVG] draws.
 type Report struct {
 	Rounds  int      `json:"rounds"`  // number of complete rounds
 	Results []Result `json:"results"` // the fastest first, by Median; empty when no round was complete

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,9 +19,9 @@ const (
 
 // SVG draws how the times of the calls are distributed: a row for each function, in the order of Results, over a common time axis, with a
 // line at the median. The axis is logarithmic if the longest time is more than twenty times the shortest. Times beyond the 99th percentile
-// are left out. The result is empty when the report is.
+// are left out. The result is nil when the report is empty or was read from JSON, which does not have the times of single calls.
 func (r Report) SVG() []byte {
-	if len(r.Results) == 0 {
+	if len(r.Results) == 0 || slices.ContainsFunc(r.Results, func(f Result) bool { return len(f.times) == 0 }) {
 		return nil
 	}
 	a := r.axis()
