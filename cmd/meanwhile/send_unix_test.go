@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
+
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
@@ -29,8 +31,16 @@ type wrapped struct {
 	exited chan error
 }
 
-// wrap runs a shell script with "meanwhile logs send", as a process. The command before it may be empty.
+// wrap runs a shell script with "meanwhile logs send", as a process without a terminal. The command before it may be empty.
 func wrap(t *testing.T, before, script string, flags ...string) *wrapped {
+	t.Helper()
+	w := wrapper(t, before, script, flags...)
+	w.start()
+	return w
+}
+
+// wrapper is wrap without the start of the process.
+func wrapper(t *testing.T, before, script string, flags ...string) *wrapped {
 	t.Helper()
 	w := &wrapped{t: t, dir: t.TempDir(), exited: make(chan error, 1), begun: time.Now()}
 	args := append([]string{"logs", "send", "--to", "tcp://127.0.0.1:1", "--tee"}, flags...)
@@ -42,11 +52,17 @@ func wrap(t *testing.T, before, script string, flags ...string) *wrapped {
 	w.cmd.Dir = w.dir
 	w.cmd.Env = append(os.Environ(), "MEANWHILE_TEST_MAIN=1", "HOME="+w.dir)
 	w.cmd.Stdout, w.cmd.Stderr = &w.out, &w.out
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return w
+}
+
+func (w *wrapped) start() {
+	w.t.Helper()
 	if err := w.cmd.Start(); err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	go func() { w.exited <- w.cmd.Wait() }()
-	t.Cleanup(func() {
+	w.t.Cleanup(func() {
 		_ = w.cmd.Process.Kill()
 		if text, err := os.ReadFile(filepath.Join(w.dir, "pid")); err == nil { // of the program, which the wrapper may have left running
 			if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
@@ -54,7 +70,6 @@ func wrap(t *testing.T, before, script string, flags ...string) *wrapped {
 			}
 		}
 	})
-	return w
 }
 
 // await waits until the program has written a line to a file, which the shell creates before that, and returns the line.
@@ -183,6 +198,54 @@ func TestSendPassesSignalsOn(t *testing.T) {
 			w := wrap(t, "", fmt.Sprintf(`trap 'exit 9' %s; echo $$ >pid; while :; do sleep 0.02; done`, name), "--spool", "off", "--wait", "100ms")
 			w.await("pid")
 			w.signal(sig)
+			if code := w.code(); code != 9 {
+				t.Errorf("exit code %d, want 9: %s", code, w.out.String())
+			}
+		})
+	}
+}
+
+// TestSendInATerminal: a signal reaches the program once, whether the terminal sends it to wrapper and program, or somebody to the wrapper
+// alone which the terminal does not know, and wherever the input comes from.
+func TestSendInATerminal(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		foreground, input bool // the terminal is that of the process; it is its input
+	}{
+		"foreground":                    {true, true},
+		"foreground, another input":     {true, false},
+		"the terminal is only an input": {false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ours, theirs, err := pty.Open()
+			if err != nil {
+				t.Skip(err)
+			}
+			defer func() { _, _ = theirs.Close(), ours.Close() }()
+			w := wrapper(t, "", `n=0; trap 'n=$((n+1)); echo >got' INT; trap 'echo $n >n; exit 9' USR1; echo $$ >pid; while :; do sleep 0.02; done`, "--spool", "off", "--wait", "100ms")
+			w.cmd.ExtraFiles = []*os.File{theirs}
+			w.cmd.SysProcAttr.Setctty, w.cmd.SysProcAttr.Ctty = test.foreground, 3
+			if test.input {
+				w.cmd.Stdin = theirs
+			}
+			w.start()
+			w.await("pid")
+			if test.foreground {
+				_, err = ours.WriteString("\x03") // ctrl-C
+			} else {
+				err = w.cmd.Process.Signal(os.Interrupt)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.foreground {
+				w.await("got")
+			}
+			w.signal(syscall.SIGUSR1) // which is passed on after INT
+			if n := w.await("n"); n != "1\n" {
+				t.Errorf("the program got INT %s times, want once", strings.TrimSpace(n))
+			}
 			if code := w.code(); code != 9 {
 				t.Errorf("exit code %d, want 9: %s", code, w.out.String())
 			}

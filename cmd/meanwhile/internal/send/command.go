@@ -61,10 +61,10 @@ space belongs to the previous one, as in stack traces. Records that the server d
 spool. When the server is back they are sent, by this process or by the next one with the same folder.
 
 Records from standard error of the command have the attribute stream. The signals HUP, INT, QUIT, TERM, USR1, USR2 and WINCH are
-passed on to the command, except those that the terminal sends to both. The command keeps running whatever happens to the records:
-while memory and spool are full, it is blocked for a second, and after that for at most a tenth of the time; records that still
-do not fit are dropped and counted. After the end of the input, Ctrl-C stops the wait for the server; before it, Ctrl-C waits up to
---wait for the input to end.
+passed on to the command. In the foreground of a terminal, which sends them to both, INT, QUIT and WINCH are not: kill -INT of
+this process alone has no effect there. The command keeps running whatever happens to the records: while memory and spool are
+full, it is blocked for a second, and after that for at most a tenth of the time; records that still do not fit are dropped and
+counted. After the end of the input, Ctrl-C stops the wait for the server; before it, Ctrl-C waits up to --wait for the input to end.
 
 With --follow it reads files until Ctrl-C or TERM, also while they are renamed or truncated and new ones appear. It reads only as
 fast as the server accepts records, so the files are the buffer and there is no spool. The position up to which the server has each

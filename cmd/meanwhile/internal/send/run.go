@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
@@ -169,7 +167,8 @@ func (p *plan) wrap(ctx context.Context, sender *logs.Sender) error {
 		if signals := heeded(forwarded); len(signals) > 0 {
 			process.OnSignal(ctx, func(ctx context.Context, sig os.Signal) error {
 				<-begun
-				if command.Process != nil && !p.signaledByTerminal(sig) {
+				fromTerminal := slices.Contains(ofTerminal, sig) && inForeground()
+				if command.Process != nil && !fromTerminal {
 					_ = command.Process.Signal(sig) // the process may have ended
 				}
 				return nil
@@ -204,12 +203,6 @@ func heeded(signals []os.Signal) (some []os.Signal) {
 		}
 	}
 	return some
-}
-
-// signaledByTerminal reports whether the terminal has already sent the signal to the command, as it does for its keys and its size.
-func (p *plan) signaledByTerminal(sig os.Signal) bool {
-	in, ok := p.streams.In.(*os.File)
-	return ok && slices.Contains(ofTerminal, sig) && term.IsTerminal(int(in.Fd()))
 }
 
 // close waits for the server, and reports records that it does not have.

@@ -5,6 +5,8 @@ package send
 import (
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 var (
@@ -13,7 +15,7 @@ var (
 		syscall.SIGHUP, os.Interrupt, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH,
 	}
 
-	// ofTerminal are those that a terminal sends to the command as well.
+	// ofTerminal are those that a terminal sends, for its keys and its size, to all processes in its foreground.
 	ofTerminal = []os.Signal{os.Interrupt, syscall.SIGQUIT, syscall.SIGWINCH}
 
 	// stopping are the signals that end the wait for the server after the command has ended.
@@ -26,4 +28,15 @@ func exitCode(state *os.ProcessState) int {
 		return 128 + int(status.Signal())
 	}
 	return state.ExitCode()
+}
+
+// inForeground reports whether this process, and so the command, is in the foreground of its terminal. Its input says nothing about that.
+func inForeground() bool {
+	terminal, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Close(terminal) }()
+	group, err := unix.IoctlGetInt(terminal, unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
 }
