@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/job"
@@ -120,19 +122,29 @@ func (a *Action) apply(c *Command, streams probe.Streams, verb, done string, act
 		return usage("--limit: give a positive number")
 	}
 	filter.Limit = a.Limit
-	return c.use(false, func(ctx context.Context, s job.Store) error {
+	var result job.ActionResult
+	err = c.use(false, func(ctx context.Context, s job.Store) error {
 		if !a.onlyIDs() && !a.Yes {
 			if ok, err := confirm(ctx, s, streams, filter, verb); err != nil || !ok {
 				return err
 			}
 		}
-		result, err := job.Apply(ctx, s, filter, action)
+		result, err = job.Apply(ctx, s, filter, action)
 		record(ctx, s, streams, job.AuditOf(filter, action, result), err)
 		if err != nil {
 			return fmt.Errorf("%w (%s %s before that)", err, probe.Count(result.Changed, "job"), done)
 		}
 		return a.report(c, streams, done, result)
 	})
+	reportInterrupted(streams, err, result.Changed, done)
+	return err
+}
+
+// reportInterrupted prints how many jobs were done with before an interruption, if err is one.
+func reportInterrupted(streams probe.Streams, err error, jobs int, done string) {
+	if errors.Is(err, interrupt.Err) {
+		fmt.Fprintf(streams.Err, "Interrupted: %s %s\n", probe.Count(jobs, "job"), done)
+	}
 }
 
 // report prints what was done. It returns an error if a named job could not be changed.

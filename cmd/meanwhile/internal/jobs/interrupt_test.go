@@ -3,6 +3,7 @@
 package jobs
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
 // TestInterruptedEnqueue interrupts the reading of an endless pipe: the reported number is right.
@@ -83,4 +86,53 @@ func interruptEnqueue(t *testing.T, before func(*Command)) (c *Command, err erro
 	}
 	err = <-ended
 	return c, err, text.String()
+}
+
+// An interruptedStore interrupts the process in the second part of an action, which then fails.
+type interruptedStore struct {
+	job.Store
+	parts int
+}
+
+func (s *interruptedStore) next(ctx context.Context) error {
+	if s.parts++; s.parts == 1 {
+		return nil
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return fmt.Errorf("change jobs: %w", ctx.Err())
+}
+
+func (s *interruptedStore) Apply(ctx context.Context, _ job.Filter, _ job.Action) (job.ActionResult, error) {
+	if err := s.next(ctx); err != nil {
+		return job.ActionResult{}, err
+	}
+	return job.ActionResult{Changed: 1000, Next: job.NewID()}, nil
+}
+
+func (s *interruptedStore) Prune(ctx context.Context, _ map[job.State]time.Duration, _ int) (job.Pruned, error) {
+	if err := s.next(ctx); err != nil {
+		return job.Pruned{}, err
+	}
+	return job.Pruned{Deleted: 1000}, nil
+}
+
+// TestInterruptedAction: a command that changes many jobs says how many it has changed before a signal.
+func TestInterruptedAction(t *testing.T) {
+	job.Register("interrupted", func(context.Context, string) (job.Store, error) { return &interruptedStore{Store: memory.New()}, nil })
+	for done, run := range map[string]func(*Command, probe.Streams) error{
+		"deleted": (&Delete{Action{All: true, Yes: true}}).Run,
+		"pruned":  (&Prune{Yes: true}).Run,
+	} {
+		var said strings.Builder
+		err := run(&Command{Target: Target{Store: "interrupted://host"}}, probe.Streams{Out: io.Discard, Err: &said})
+		if !errors.Is(err, interrupt.Err) {
+			t.Errorf("%s: got %v, want %v", done, err, interrupt.Err)
+		}
+		if want := "Interrupted: 1,000 jobs " + done + "\n"; said.String() != want {
+			t.Errorf("got %q, want %q", said.String(), want)
+		}
+	}
 }

@@ -30,7 +30,8 @@ func (p *Prune) Run(c *Command, streams probe.Streams) error {
 	retention := map[job.State]time.Duration{
 		job.Completed: time.Duration(p.Completed), job.Canceled: time.Duration(p.Canceled), job.Discarded: time.Duration(p.Discarded),
 	}
-	return c.use(false, func(ctx context.Context, s job.Store) error {
+	pruned := 0
+	err := c.use(false, func(ctx context.Context, s job.Store) error {
 		if !p.Yes {
 			what := fmt.Sprintf("completed jobs older than %s, canceled ones older than %s and discarded ones older than %s will be deleted",
 				probe.Span(time.Duration(p.Completed)), probe.Span(time.Duration(p.Canceled)), probe.Span(time.Duration(p.Discarded)))
@@ -38,7 +39,8 @@ func (p *Prune) Run(c *Command, streams probe.Streams) error {
 				return err
 			}
 		}
-		pruned, err := pruneAll(ctx, s, retention, func(r job.LaneRepair) {
+		var err error
+		pruned, err = pruneAll(ctx, s, retention, func(r job.LaneRepair) {
 			fmt.Fprintf(streams.Err, "meanwhile: limit key %s of queue %s did not match its jobs and was repaired: %s\n", probe.Printable(r.Key), probe.Printable(r.Queue), r.Wrong)
 		})
 		record(ctx, s, streams, job.AuditEntry{
@@ -54,6 +56,8 @@ func (p *Prune) Run(c *Command, streams probe.Streams) error {
 		fmt.Fprintln(streams.Out, probe.Count(pruned, "job")+" pruned")
 		return nil
 	})
+	reportInterrupted(streams, err, pruned, "pruned")
+	return err
 }
 
 // pruneAll deletes jobs in batches, and returns the number of all of them. Each batch also compares the counters of some limit
