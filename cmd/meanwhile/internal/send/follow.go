@@ -133,15 +133,23 @@ func (f *follower) round(now time.Time) (n int, err error) {
 
 // save saves the positions up to which everything was sent, when the server has acknowledged that.
 func (f *follower) save(ctx context.Context) error {
-	positions := make([]position, 0, mostFiles)
-	for _, file := range f.all() {
-		positions = append(positions, file.position())
-	}
+	positions := f.positions()
 	if err := f.flush(ctx); err != nil {
 		return err
 	}
 	f.since, f.saved = 0, time.Now()
 	return f.state.save(positions)
+}
+
+// positions returns the positions of all files, whether they are open or not: one that is found later, while a save waits, is among them.
+func (f *follower) positions() []position {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	open := make([]position, 0, mostFiles)
+	for _, file := range f.files {
+		open = append(open, file.position())
+	}
+	return f.state.with(open)
 }
 
 // scan finds files that match, and those that no longer do.

@@ -294,6 +294,48 @@ func TestFollowSavesWhatIsAcknowledged(t *testing.T) {
 	}
 }
 
+// TestFollowFindsAFileWhileSaving: the position of a file that appears again while a save waits for the server is kept.
+func TestFollowFindsAFileWhileSaving(t *testing.T) {
+	folder := t.TempDir()
+	path, away := filepath.Join(folder, "a.log"), filepath.Join(t.TempDir(), "a.log")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(path, "one\ntwo\n")
+	var s server
+	f := s.follows(t, folder)
+	s.rounds(t, f, start.Add(time.Hour))
+	s.save(t, f)
+	dies(f)
+	rename(path, away)
+	f = s.follows(t, folder)
+	write(filepath.Join(folder, "b.log"), "three\n")
+	f.scan(start)
+	s.rounds(t, f, start.Add(time.Hour))
+	f.flush = func(context.Context) error {
+		rename(away, path)
+		f.scan(start)
+		return nil
+	}
+	s.save(t, f)
+	dies(f)
+	f = s.follows(t, folder)
+	s.rounds(t, f, start.Add(time.Hour))
+	dies(f)
+	if want := []string{"one", "two", "three"}; !slices.Equal(s.messages, want) {
+		t.Errorf("got %q, want %q", s.messages, want)
+	}
+}
+
 // TestFollowState: a state folder cannot be used by two processes, which would overwrite each other's positions, and a damaged state is reported.
 func TestFollowState(t *testing.T) {
 	folder := t.TempDir()

@@ -102,12 +102,15 @@ func (s *followState) folders() (all []string) {
 	return all
 }
 
-// save replaces the positions, and has synced them to disk when it returns. Positions of files that do not exist at present are kept, since their
-// folder may appear again.
-func (s *followState) save(files []position) error {
+// with returns the positions of open files with those of files that do not exist at present, since their folder may appear again.
+func (s *followState) with(open []position) []position {
 	s.mu.Lock()
-	files = append(files, s.unseen[max(0, len(s.unseen)+len(files)-mostPositions):]...)
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	return append(open, s.unseen[max(0, len(s.unseen)+len(open)-mostPositions):]...)
+}
+
+// save replaces the positions, and has synced them to disk when it returns.
+func (s *followState) save(files []position) error {
 	text, err := json.Marshal(positions{Version: 1, Files: files})
 	if err == nil {
 		err = replaceFile(s.name, text)
