@@ -26,6 +26,7 @@ const (
 	saveSize      = 1 << 20         // bytes read between saves of positions
 	goneFor       = time.Minute     // time without new data after which a renamed or deleted file is closed
 	mostPositions = 10_000          // positions that are kept, including those of files that do not exist at present
+	mostOver      = 1000            // of those, the positions of files that were closed because they were gone
 )
 
 // A follower sends the lines of files that match patterns, as they are written. It reads only as far as records are accepted, so
@@ -232,9 +233,13 @@ func (f *follower) all() []*followed {
 	return slices.Clone(f.files)
 }
 
+// forget closes a file. Its position is kept unless the file is deleted: it may be back, as after the outage of a mount.
 func (f *follower) forget(file *followed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if info, err := file.f.Stat(); err == nil && exists(info) {
+		f.state.keep(file.position())
+	}
 	_ = file.f.Close() // it was only read
 	f.files = slices.DeleteFunc(f.files, func(other *followed) bool { return other == file })
 }

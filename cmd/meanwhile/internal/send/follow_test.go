@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -333,6 +334,73 @@ func TestFollowFindsAFileWhileSaving(t *testing.T) {
 	dies(f)
 	if want := []string{"one", "two", "three"}; !slices.Equal(s.messages, want) {
 		t.Errorf("got %q, want %q", s.messages, want)
+	}
+}
+
+// TestFollowKnowsAFileThatWasAway: a file that is back after it was out of sight for more than a minute is continued, by the same process and by
+// the next one. A deleted file is forgotten.
+func TestFollowKnowsAFileThatWasAway(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no numbers of links here")
+	}
+	for _, killed := range []bool{false, true} {
+		folder := t.TempDir()
+		path, away := filepath.Join(folder, "a.log"), filepath.Join(t.TempDir(), "a.log")
+		deleted := filepath.Join(folder, "deleted.log")
+		for name, text := range map[string]string{path: "one\ntwo\n", deleted: "three\n"} {
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var s server
+		f := s.follows(t, folder)
+		s.rounds(t, f, start.Add(time.Hour))
+		if err := errors.Join(os.Rename(path, away), os.Remove(deleted)); err != nil {
+			t.Fatal(err)
+		}
+		f.scan(start)
+		s.rounds(t, f, start.Add(2*goneFor))
+		s.save(t, f)
+		if n := len(f.all()); n != 0 {
+			t.Errorf("%d files are open, want none", n)
+		}
+		if kept := f.positions(); len(kept) != 1 || kept[0].Path != path {
+			t.Errorf("kept %+v, want the position of %s", kept, path)
+		}
+		if killed {
+			dies(f)
+			f = s.follows(t, folder)
+		}
+		file, err := os.OpenFile(away, os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = file.WriteString("four\n")
+		if err := errors.Join(err, file.Close(), os.Rename(away, path)); err != nil {
+			t.Fatal(err)
+		}
+		f.scan(start)
+		s.rounds(t, f, start.Add(time.Hour))
+		dies(f)
+		slices.Sort(s.messages)
+		if want := []string{"four", "one", "three", "two"}; !slices.Equal(s.messages, want) {
+			t.Errorf("killed %v: got %q, want %q", killed, s.messages, want)
+		}
+	}
+}
+
+// TestFollowForgetsTheOldest: of the files that were rotated long ago, only so many are known, and none is opened by the next process.
+func TestFollowForgetsTheOldest(t *testing.T) {
+	s := &followState{unseen: []position{{Path: "absent"}}}
+	for i := range mostOver + 10 {
+		s.keep(position{Path: fmt.Sprint(i), Inode: 1})
+	}
+	kept := s.with(nil)
+	if len(kept) != mostOver+1 || kept[0].Path != "absent" || kept[1].Path != "10" {
+		t.Errorf("%d positions, the first are %+v", len(kept), kept[:2])
+	}
+	if folders := s.folders(); len(folders) != 1 {
+		t.Errorf("rotated files are searched in %q", folders)
 	}
 }
 

@@ -16,6 +16,12 @@ func fileID(info os.FileInfo) (device, inode uint64) {
 	return 0, 0
 }
 
+// exists reports whether an open file has a name.
+func exists(info os.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && s.Nlink > 0
+}
+
 // lockState locks a state until the file is closed or the process ends.
 func lockState(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)

@@ -19,8 +19,9 @@ type position struct {
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
 	Offset int64  `json:"offset"`
-	Head   int    `json:"head"` // number of first bytes
-	Sum    string `json:"sum"`  // SHA-256 of the first bytes
+	Head   int    `json:"head"`           // number of first bytes
+	Sum    string `json:"sum"`            // SHA-256 of the first bytes
+	Over   bool   `json:"over,omitempty"` // the file was closed, since no pattern had matched it for a while
 }
 
 // positions is the content of a state file.
@@ -35,7 +36,7 @@ type followState struct {
 	lock *os.File
 
 	mu     sync.Mutex
-	unseen []position // positions of files that were not found since the start
+	unseen []position // positions of files that were not found since the start, or since they were closed
 }
 
 // openState reads the positions in a folder, which it creates if it is missing.
@@ -80,19 +81,41 @@ func (s *followState) takePosition(path string, info os.FileInfo) (position, boo
 	return position{}, false
 }
 
-// knows reports whether there is a position for a file.
+// keep keeps the position of a file that is closed, and drops that of the file which was closed first if there are too many: each rotation
+// may leave one.
+func (s *followState) keep(p position) {
+	p.Over = true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unseen = append(s.unseen, p)
+	over := 0
+	for _, p := range s.unseen {
+		if p.Over {
+			over++
+		}
+	}
+	if over > mostOver {
+		first := slices.IndexFunc(s.unseen, func(p position) bool { return p.Over })
+		s.unseen = slices.Delete(s.unseen, first, first+1)
+	}
+}
+
+// knows reports whether there is a position for a file that may have more data.
 func (s *followState) knows(info os.FileInfo) bool {
 	device, inode := fileID(info)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return inode != 0 && slices.ContainsFunc(s.unseen, func(p position) bool { return p.Device == device && p.Inode == inode })
+	return inode != 0 && slices.ContainsFunc(s.unseen, func(p position) bool { return !p.Over && p.Device == device && p.Inode == inode })
 }
 
-// folders returns the folders of files with positions.
+// folders returns the folders of files that may have more data.
 func (s *followState) folders() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.unseen {
+		if p.Over {
+			continue
+		}
 		for _, path := range []string{p.Path, p.Real} {
 			if folder := filepath.Dir(path); path != "" && !slices.Contains(all, folder) {
 				all = append(all, folder)
