@@ -12,8 +12,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
 )
 
-// together is how long a record waits for further lines.
-const together = 500 * time.Millisecond
+// How long a record waits for further lines.
+const (
+	together     = 500 * time.Millisecond // after each line
+	mostTogether = 5 * time.Second        // after the first one
+)
 
 // A lines converts the text that is written to it to records.
 type lines struct {
@@ -31,7 +34,8 @@ type lines struct {
 	beyond  int    // bytes of the line beyond the limit
 	record  []byte // lines of the current record; nil for none
 	missing int    // bytes of the record beyond the limit
-	since   time.Time
+	since   time.Time // when the record began
+	last    time.Time // when its last line ended
 	taken   int // number of records so far
 	decoder jsonlines.Decoder
 	view    logs.View
@@ -77,6 +81,7 @@ func (l *lines) end() {
 	l.flush()
 	l.record = append(make([]byte, 0, len(line)), line...)
 	l.missing, l.since = beyond, time.Now()
+	l.last = l.since
 	if l.single {
 		l.flush()
 	}
@@ -91,6 +96,7 @@ func (l *lines) continues(line []byte) bool {
 }
 
 func (l *lines) extend(line []byte, beyond int) {
+	l.last = time.Now()
 	space := l.most - len(l.record) - 1
 	if space < 0 || l.missing > 0 {
 		l.missing += 1 + len(line) + beyond
@@ -148,11 +154,11 @@ func (l *lines) progress() (waits bool, taken int) {
 	return l.record != nil, l.taken
 }
 
-// idle sends a record that no line has followed for a while.
+// idle sends a record that no line has followed for a while, or that began long ago.
 func (l *lines) idle(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.record != nil && now.Sub(l.since) >= together {
+	if l.record != nil && (now.Sub(l.last) >= together || now.Sub(l.since) >= mostTogether) {
 		l.flush()
 	}
 }

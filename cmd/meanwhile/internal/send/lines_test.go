@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -103,4 +104,36 @@ func TestIdle(t *testing.T) {
 	if !slices.Equal(got, []string{"a\n b"}) {
 		t.Errorf("got %q", got)
 	}
+}
+
+// TestIdleWhileLinesCome: a record is not cut while lines of it keep coming, for some seconds.
+func TestIdleWhileLinesCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		l := lines{most: 10_000, take: func(v *logs.View) { got = append(got, string(v.Message)) }}
+		write := func(text string) {
+			if _, err := l.Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(100 * time.Millisecond)
+			l.idle(time.Now())
+		}
+		write("a\n")
+		for range 20 {
+			write(" frame\n")
+		}
+		time.Sleep(together)
+		l.idle(time.Now())
+		if want := "a" + strings.Repeat("\n frame", 20); !slices.Equal(got, []string{want}) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		got = nil
+		begun := time.Now()
+		for write("b\n"); len(got) == 0; {
+			write(" frame\n")
+		}
+		if waited := time.Since(begun); waited < mostTogether || waited > mostTogether+time.Second {
+			t.Errorf("a record that does not end was sent after %v, want %v", waited, mostTogether)
+		}
+	})
 }
