@@ -43,6 +43,11 @@ class GateJob < ApplicationJob
   end
 end
 
+# OwnOutcome has no delay.
+class OwnOutcome < Meanwhile::RetryAfter
+  def initialize; end
+end
+
 class FailJob < ApplicationJob
   def perform(how)
     case how
@@ -51,6 +56,10 @@ class FailJob < ApplicationJob
     when "discard" then raise Meanwhile::Discard, "it is broken for good"
     when "snooze" then raise Meanwhile::Snooze.new(3600)
     when "after" then raise Meanwhile::RetryAfter.new(3600, "slow down")
+    when "header" then raise Meanwhile::RetryAfter.new("3600", "slow down")
+    when "never" then raise Meanwhile::RetryAfter.new(nil)
+    when "endless" then raise Meanwhile::Snooze.new(Float::INFINITY)
+    when "own" then raise OwnOutcome
     when "thread" then Thread.exit
     when "exit" then exit(7)
     when "stack" then perform(how)
@@ -134,3 +143,12 @@ Meanwhile.handle("words.count") do |job|
   end
   { "words" => lines.sum { |line| line.split.size } }
 end
+
+# NotJSON is part of a result that cannot be encoded.
+class NotJSON
+  def to_json(*)
+    raise NoMethodError, "it has no JSON"
+  end
+end
+
+Meanwhile.handle("not.json") { { "x" => NotJSON.new } }

@@ -48,6 +48,24 @@ class WorkerTest < Minitest::Test
     assert_operator found["stack"]["failures"][0]["stack"].bytesize, :<=, 16 << 10
   end
 
+  # A mistake in how a job ends its attempt fails this attempt, and the worker runs the other jobs.
+  def test_a_mistake_in_an_outcome_fails_that_job_alone
+    wants = {
+      "never" => /TypeError: .*nil/, "endless" => /ArgumentError: a delay of Infinity/, "own" => /NoMethodError/
+    }.to_h { |how, want| [FailJob.perform_later(how).provider_job_id, want] }
+    wants[Meanwhile.enqueue("not.json").id] = /NoMethodError: the result is not JSON: it has no JSON/
+    header = FailJob.perform_later("header").provider_job_id
+    worker = work("-c", "1")
+    wants.each do |id, want|
+      failure = eventually("it has failed") { find(id)["failures"]&.first }
+      assert_match want, failure["error"]
+    end
+    eventually("it has failed") { state(header) == "retrying" }
+    assert_operator Time.parse(find(header)["run_at"]) - Time.now, :>, 3000
+    assert_equal "completed", ended(NoteJob.perform_later("hello").provider_job_id)["state"]
+    assert worker.running?
+  end
+
   # The job holds its unique key while it runs, and has one attempt: all further attempts are by retry_on.
   def test_retry_on_and_discard_on
     id = RetryJob.perform_later("kept").provider_job_id

@@ -4,7 +4,13 @@ module Meanwhile
   # Outcome is the superclass of what a job raises to end its attempt in another way than by success or failure. It is not a
   # StandardError, so that neither `rescue => error` nor `retry_on StandardError` treats it as a failure; transactions are rolled
   # back.
-  class Outcome < Exception; end
+  class Outcome < Exception
+    private
+
+    def seconds(delay)
+      Float(delay).tap { |found| raise ArgumentError, "a delay of #{found} s: give a finite number of seconds" unless found.finite? }
+    end
+  end
 
   # Cancel ends the job as canceled: another attempt would not help, and this is not a failure.
   class Cancel < Outcome; end
@@ -12,23 +18,24 @@ module Meanwhile
   # Discard ends the job as discarded: it has failed, and another attempt would not help.
   class Discard < Outcome; end
 
-  # Snooze makes the job run again after some seconds. This is not a failure, and does not use up an attempt.
+  # Snooze makes the job run again after some seconds. This is not a failure, and does not use up an attempt. The delay is a number, or the
+  # text of one; new raises ArgumentError or TypeError for other values, and the attempt then fails with that.
   class Snooze < Outcome
     attr_reader :delay
 
     def initialize(delay)
       super("again in #{delay} s")
-      @delay = delay
+      @delay = seconds(delay)
     end
   end
 
-  # RetryAfter fails the attempt, and makes the next one start after some seconds instead of the backoff.
+  # RetryAfter fails the attempt, and makes the next one start after some seconds instead of the backoff. The delay is that of Snooze.
   class RetryAfter < Outcome
     attr_reader :delay
 
     def initialize(delay, message = "again in #{delay} s")
       super(message)
-      @delay = delay
+      @delay = seconds(delay)
     end
   end
 

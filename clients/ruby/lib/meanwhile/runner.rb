@@ -109,6 +109,8 @@ module Meanwhile
       ending = { "outcome" => "failed", "error" => describe(error) }
       ending["delay"] = Text.span(error.delay) if error.is_a?(RetryAfter)
       ending
+    rescue StandardError => e # a subclass of an outcome without a delay, for example
+      { "outcome" => "failed", "error" => describe(e) }
     end
 
     def describe(error)
@@ -130,7 +132,7 @@ module Meanwhile
       more = records.empty? ? attempt.key : attempt.key.merge("records" => records)
       count = records.size + ending.fetch("then", []).size
       Ledger::Ending.new(attempt, JSON.generate(more.merge(ending), max_nesting: 100), count)
-    rescue JSON::GeneratorError, JSON::NestingError, EncodingError => e
+    rescue StandardError, SystemStackError => e # of JSON, or of a to_json of the application
       error = { "message" => "the result is not JSON: #{Text.utf8(e.message, 300)}", "type" => e.class.to_s, "backtrace" => [] }
       Ledger::Ending.new(attempt, JSON.generate(more.merge("outcome" => "failed", "error" => error)), records.size)
     end
