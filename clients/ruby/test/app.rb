@@ -79,6 +79,15 @@ class RetryJob < ApplicationJob
   end
 end
 
+# Both keep their unique key after they have finished.
+class HourJob < RetryJob
+  meanwhile unique_for: 3600
+end
+
+class HourAfterJob < RetryJob
+  meanwhile unique_for: 3600, unique_while: %i[queued completed]
+end
+
 class SlowJob < ApplicationJob
   meanwhile timeout: 0.2, max_attempts: 1
 

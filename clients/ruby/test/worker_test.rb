@@ -81,6 +81,17 @@ class WorkerTest < Minitest::Test
     assert_equal [["key-kept", { "tenant" => "7" }]], list.reject { |j| j["id"] == gone }.map { |j| find(j["id"]).values_at("limit_key", "meta") }.uniq
   end
 
+  # The attempt that ends would keep its own retry out.
+  def test_retry_on_of_a_job_whose_key_is_held_for_a_time
+    jobs = [HourJob.perform_later("hour"), HourAfterJob.perform_later("after")]
+    work
+    jobs.each { |job| ended(job.provider_job_id) }
+    eventually("three tries of each") { lines.size == 6 }
+    %w[hour after].each { |name| assert_equal (1..3).map { |i| "try #{i} of #{name}" }, lines.grep(/#{name}/) }
+    assert_equal "completed", ended(HourJob.perform_later("hour").provider_job_id)["state"] # the key is held by the last of them
+    assert_equal 6, lines.size
+  end
+
   def test_a_timeout
     found = ended(SlowJob.perform_later.provider_job_id.tap { work })
     assert_equal "discarded", found["state"]

@@ -60,6 +60,14 @@ module Meanwhile
       key == true ? more.merge(unique_args: ["arguments"]) : more.merge(unique_key: key.to_s)
     end
 
+    # apart returns the body such that a completed job does not keep it out: with unique_for, the attempt that enqueues it holds the key.
+    def apart(body)
+      return body unless body.key?("unique_for")
+
+      states = (body["unique_while"] || %w[queued running]).map(&:to_s) - ["completed"]
+      states.empty? ? body.reject { |name, _| name.start_with?("unique_") } : body.merge("unique_while" => states)
+    end
+
     # value calls a lambda with the arguments of a job, or returns nil if they are not deserialized: a job may be enqueued again before that.
     def value(job, given)
       return given unless given.respond_to?(:call)
@@ -112,7 +120,7 @@ module ActiveJob
         running = Meanwhile.job
         if running && running.active_job_id == job.job_id
           # Options that cannot be computed because the arguments are not deserialized keep their values.
-          running.follow({ "limit_key" => running.limit_key, "meta" => running.meta }.compact.merge(body))
+          running.follow({ "limit_key" => running.limit_key, "meta" => running.meta }.compact.merge(Meanwhile::Serialized.apart(body)))
         else
           job.provider_job_id = Meanwhile.client.insert(body).id
         end
