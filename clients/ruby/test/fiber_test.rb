@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "plain_scheduler"
+require_relative "transfer_scheduler"
 require_relative "worker_test"
 require "meanwhile/worker"
 
@@ -53,18 +53,32 @@ class FiberTest < WorkerTest
     assert_equal "meanwhile: fibers need the gem async: add it to the Gemfile\n", worker.log
   end
 
-  # A scheduler other than that of async works as well.
+  # Schedulers other than that of async work as well.
   def test_a_scheduler_of_ones_own
-    ids = Array.new(20) { |i| Meanwhile.enqueue("double", i).id }
     Meanwhile.handle("double") { |job| sleep(0.01) && job.args * 2 }
+    Meanwhile.handle("sleep") { sleep }
+    Meanwhile.handle("hold") { @held.pop }
+    @held = Queue.new
+    [PlainScheduler, TransferScheduler].each { |type| run_with(type) }
+  end
+
+  private
+
+  # run_with runs jobs in a worker of this process, and more after a timeout has interrupted one. The scheduler runs one job all the time.
+  def run_with(type)
     scheduler = lambda do |work|
-      Fiber.set_scheduler(PlainScheduler.new)
+      Fiber.set_scheduler(type.new)
       Fiber.schedule(&work)
       Fiber.scheduler.run
     end
-    worker = Meanwhile::Worker.new(concurrency: 20, kinds: ["double"], fibers: scheduler, logger: Meanwhile::JobLogger.new(nil))
+    worker = Meanwhile::Worker.new(concurrency: 20, kinds: %w[double sleep hold], fibers: scheduler, logger: Meanwhile::JobLogger.new(nil))
     thread = Thread.new { worker.run }
-    assert_equal (0...20).map { |i| i * 2 }, ids.map { |id| ended(id)["result"] }
+    held = Meanwhile.enqueue("hold").id
+    assert_equal "discarded", ended(Meanwhile.enqueue("sleep", timeout: 0.2, max_attempts: 1).id)["state"], type
+    ids = Array.new(20) { |i| Meanwhile.enqueue("double", i).id }
+    assert_equal (0...20).map { |i| i * 2 }, ids.map { |id| ended(id)["result"] }, type
+    @held << "released"
+    assert_equal "released", ended(held)["result"]
     worker.stop
     assert thread.value
   end

@@ -15,7 +15,7 @@ class PlainScheduler
 
   def block(_blocker, timeout = nil)
     @waiting[Fiber.current] = timeout ? now + timeout : Float::INFINITY
-    Fiber.yield
+    leave
   ensure
     @waiting.delete(Fiber.current)
   end
@@ -39,7 +39,7 @@ class PlainScheduler
       due = @waiting.values.min
       @reader.read_nonblock(1000, exception: false) if @reader.wait_readable(due == Float::INFINITY ? nil : [due - now, 0].max)
       woken = @lock.synchronize { @ready.slice!(0..) } + @waiting.select { |_, at| at <= now }.keys
-      woken.uniq.each { |fiber| fiber.resume if fiber.alive? }
+      woken.uniq.each { |fiber| enter(fiber) if fiber.alive? }
     end
   end
 
@@ -48,6 +48,14 @@ class PlainScheduler
   end
 
   private
+
+  def enter(fiber)
+    fiber.resume
+  end
+
+  def leave
+    Fiber.yield
+  end
 
   def now
     Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -62,9 +62,13 @@ module Meanwhile
 
     private
 
-    # The fiber of an attempt cannot be interrupted while it waits for a fiber that it created itself, such as that of an Enumerator.
+    # Only the scheduler can raise an error in a fiber that it switches to by transfer, as async does from version 2, and return here afterwards. The
+    # fiber of an attempt cannot be interrupted while it waits for a fiber that it created itself, such as that of an Enumerator.
     def raise_in(attempt, error)
-      attempt.fiber&.raise(error)
+      return unless (fiber = attempt.fiber)
+
+      scheduler = Fiber.scheduler
+      scheduler.respond_to?(:raise) ? scheduler.raise(fiber, error) : fiber.raise(error)
     rescue FiberError
       nil
     end
