@@ -79,6 +79,14 @@ class RetryJob < ApplicationJob
   end
 end
 
+class UniqueJob < ApplicationJob
+  meanwhile unique: true
+
+  def perform(name)
+    note("unique #{name}")
+  end
+end
+
 # Both keep their unique key after they have finished.
 class HourJob < RetryJob
   meanwhile unique_for: 3600

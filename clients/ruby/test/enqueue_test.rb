@@ -90,6 +90,36 @@ class EnqueueTest < Minitest::Test
     proxy.close
   end
 
+  # The job may have finished by the time that a second request would come, and its key would be free.
+  def test_an_answer_that_is_lost_does_not_enqueue_a_unique_job_again
+    work
+    proxy = Proxy.new(@server.port, lose: 2)
+    use("http://127.0.0.1:#{proxy.port}")
+    assert_raises(Meanwhile::Unavailable) { UniqueJob.perform_later("alone") }
+    assert_raises(Meanwhile::Unavailable) { UniqueJob.queue_adapter.enqueue_all([UniqueJob.new("of many")]) }
+    assert_equal 2, proxy.accepted
+    eventually("both have run") { lines.sort == ["unique alone", "unique of many"] }
+  ensure
+    proxy.close
+  end
+
+  def test_an_answer_that_is_lost_enqueues_a_job_again_whose_key_is_held
+    proxy = Proxy.new(@server.port, lose: 2)
+    use("http://127.0.0.1:#{proxy.port}")
+    id = HourJob.perform_later("once").provider_job_id
+    assert_equal [3, id], [proxy.accepted, HourJob.perform_later("once").provider_job_id]
+  ensure
+    proxy.close
+  end
+
+  def test_a_connection_that_is_refused_is_tried_again
+    use("http://127.0.0.1:1")
+    tries = 0
+    Meanwhile.client.instance_variable_get(:@http).define_singleton_method(:exchange) { |*given| (tries += 1) && super(*given) }
+    assert_raises(Meanwhile::Unreachable) { UniqueJob.perform_later("x") }
+    assert_equal 3, tries
+  end
+
   def test_many_whose_answer_is_lost_are_there_once
     proxy = Proxy.new(@server.port, lose: 1)
     use("http://127.0.0.1:#{proxy.port}")

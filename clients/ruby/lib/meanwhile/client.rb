@@ -26,6 +26,9 @@ module Meanwhile
     BULK_BYTES = 8 << 20
     BULK_TIMEOUT = 30            # minimum timeout in seconds for each part
 
+    Line = Struct.new(:text, :repeatable)
+    private_constant :Line
+
     attr_reader :settings
 
     def initialize(settings = Settings.new)
@@ -34,8 +37,9 @@ module Meanwhile
     end
 
     # enqueue enqueues a job and returns an Enqueued. When it has returned, the job is on disk. It retries after a broken connection, and the job is
-    # still enqueued only once: by its unique key or, without one, by an Idempotency-Key. Raises ArgumentError for unknown options and args that are
-    # not JSON, and Unavailable if the server does not answer within the timeout.
+    # still enqueued only once, by an Idempotency-Key or by a unique key that unique_for holds. The key of another unique job is free as soon as it has
+    # finished: after a lost answer this one is not sent again, and it is unknown whether it was enqueued. Raises ArgumentError for unknown options
+    # and args that are not JSON, and Unavailable if the server does not answer within the timeout, or if it is unknown whether the job is enqueued.
     def enqueue(kind, args = nil, **options)
       insert(Client.body(kind, args, **options))
     end
@@ -44,12 +48,15 @@ module Meanwhile
     def insert(body)
       text = encode(body)
       key = SecureRandom.uuid unless unique?(body)
-      answer = repeat { |left| @http.call(:post, "/jobs", text, what: "enqueue #{body["kind"]}", timeout: left, key: key) }
+      answer = repeat(@settings.timeout, repeatable?(body, @settings.timeout)) do |left|
+        @http.call(:post, "/jobs", text, what: "enqueue #{body["kind"]}", timeout: left, key: key)
+      end
       Enqueued.new(answer.fetch("id"), answer.fetch("duplicate"))
     end
 
     # enqueue_all enqueues many jobs, given as bodies (Client.body), in batches of a thousand, and returns a Bulk. A batch is enqueued only once, even
-    # if its request is repeated. After an error the batches before it are enqueued; a Refused has their number in `problem`.
+    # if its request is repeated; with a job that enqueue would not send again, it is not. After an error the batches before it are enqueued; a Refused
+    # has their number in `problem`.
     def enqueue_all(bodies)
       total = Bulk.new(0, 0, [])
       parts(bodies.lazy.map { |body| line(body) }) do |part|
@@ -91,14 +98,27 @@ module Meanwhile
 
     private
 
-    # line returns a line of a bulk request, which can be repeated safely: its unique key is held for longer than a request is repeated.
+    # line returns a Line of a bulk request. That of a job that is not unique can be repeated: its key is held for longer than a request is repeated.
     def line(body)
       body = body.merge("unique_key" => "request/#{SecureRandom.uuid}", "unique_for" => SAME_FOR) unless unique?(body)
-      encode(body)
+      Line.new(encode(body), repeatable?(body, bulk_timeout))
     end
 
     def unique?(body)
       body.key?("unique_key") || body.key?("unique_args")
+    end
+
+    # repeatable? returns whether a request that is repeated within the timeout enqueues no second job, even if the first one has finished.
+    def repeatable?(body, timeout)
+      return true unless unique?(body)
+
+      held = body["unique_for"]
+      held = Text.seconds(held) if held.is_a?(String)
+      !held.nil? && held > timeout && !body.key?("unique_while")
+    end
+
+    def bulk_timeout
+      [@settings.timeout, BULK_TIMEOUT].max
     end
 
     def encode(body)
@@ -107,39 +127,39 @@ module Meanwhile
       raise ArgumentError, "enqueue #{body["kind"]}: the args are not JSON: #{Text.utf8(e.message, 300)}", cause: nil
     end
 
-    # parts yields arrays of lines for requests of a bounded size.
+    # parts yields arrays of Lines for requests of a bounded size.
     def parts(lines)
       part, bytes = [], 0
       lines.each do |line|
-        if part.size == BULK_LINES || bytes + line.bytesize > BULK_BYTES && !part.empty?
+        if part.size == BULK_LINES || bytes + line.text.bytesize > BULK_BYTES && !part.empty?
           yield part
           part, bytes = [], 0
         end
         part << line
-        bytes += line.bytesize
+        bytes += line.text.bytesize
       end
       yield part unless part.empty?
     end
 
     def bulk(part, before)
-      repeat([@settings.timeout, BULK_TIMEOUT].max) do |left|
-        @http.call(:post, "/jobs/bulk?ids=true", part.join("\n"), what: "enqueue #{part.size} jobs", timeout: left, type: "application/x-ndjson")
+      repeat(bulk_timeout, part.all?(&:repeatable)) do |left|
+        @http.call(:post, "/jobs/bulk?ids=true", part.map(&:text).join("\n"), what: "enqueue #{part.size} jobs", timeout: left, type: "application/x-ndjson")
       end
     rescue Refused => e
       sums = %w[enqueued duplicates].to_h { |name| [name, e.problem[name].to_i + before[name]] }
       raise e.class.new(e.message, status: e.status, problem: e.problem.merge(sums)), cause: nil
     end
 
-    # repeat yields with the seconds left until there is an answer.
-    def repeat(timeout = @settings.timeout)
+    # repeat yields with the seconds left until there is an answer. A request that is not repeatable, it repeats only if the last one was not sent.
+    def repeat(timeout, repeatable)
       deadline = now + timeout
       pause = PAUSE
       tries = 0
       begin
         tries += 1
         yield deadline - now
-      rescue Unavailable
-        raise if tries == TRIES || now + pause >= deadline
+      rescue Unavailable => e
+        raise if tries == TRIES || now + pause >= deadline || !(repeatable || e.is_a?(Unreachable))
 
         sleep pause
         pause *= 3

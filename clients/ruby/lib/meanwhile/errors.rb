@@ -11,6 +11,9 @@ module Meanwhile
   # may have been executed, or not.
   class Unavailable < Error; end
 
+  # Unreachable means that no connection to the server could be opened: the last try was not sent. A try before it may have been.
+  class Unreachable < Unavailable; end
+
   # Refused means that the server does not accept a request. Nothing was changed, unless `problem` says so.
   class Refused < Error
     # The HTTP status, and the problem details (RFC 9457) of the answer, a Hash.

@@ -15,7 +15,8 @@ module Meanwhile
     VERBS = { get: Net::HTTP::Get, post: Net::HTTP::Post }.freeze
     BROKEN = [SystemCallError, IOError, SocketError, Net::OpenTimeout, Net::ReadTimeout, Net::WriteTimeout,
               Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError, Net::ProtocolError, OpenSSL::SSL::SSLError].freeze
-    private_constant :VERBS, :BROKEN
+    UNOPENED = [Errno::ECONNREFUSED, SocketError, Net::OpenTimeout].freeze # of these that come only while a connection is opened
+    private_constant :VERBS, :BROKEN, :UNOPENED
 
     def initialize(settings)
       @settings = settings
@@ -25,7 +26,8 @@ module Meanwhile
     end
 
     # call sends a request and returns the parsed JSON of the answer, or nil if it has none. `what` describes the request in messages, `key` is an
-    # Idempotency-Key. The request may take `timeout` seconds, and connecting as long again. Raises Unavailable, Refused or Unauthorized.
+    # Idempotency-Key. The request may take `timeout` seconds, and connecting as long again. Raises Unavailable, Unreachable, Refused or
+    # Unauthorized.
     def call(verb, path, body = nil, what:, timeout: @settings.timeout, type: "application/json", key: nil)
       request = VERBS.fetch(verb).new(@settings.uri.path + API + path, headers(body && type))
       request["Idempotency-Key"] = key if key
@@ -33,7 +35,8 @@ module Meanwhile
       response, text = exchange(request, timeout)
       answer(response, text, what)
     rescue *BROKEN => e
-      raise Unavailable, "#{what}: no answer from #{@settings}: #{Text.utf8(e.message, 300)} (#{e.class})", cause: nil
+      error = UNOPENED.any? { |type| type === e } ? Unreachable : Unavailable
+      raise error, "#{what}: no answer from #{@settings}: #{Text.utf8(e.message, 300)} (#{e.class})", cause: nil
     end
 
     private
