@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 	"github.com/meanwhile-go/meanwhile/metrics"
@@ -162,5 +163,22 @@ func TestHealthMethods(t *testing.T) {
 				t.Errorf("%s: got %d, want %d", method, w.Code, code)
 			}
 		}
+	}
+}
+
+// TestHealthWhileBlockingIsFull: calls of meanwhile.Blocking that hold all places, such as of handlers, say nothing about the store.
+func TestHealthWhileBlockingIsFull(t *testing.T) {
+	before := scope.BlockingSem.Resize(1)
+	defer scope.BlockingSem.Resize(before)
+	store := memory.New()
+	defer store.Close()
+	m := metrics.New(metrics.Config{Store: store})
+	_, err := meanwhile.Blocking(t.Context(), func() (struct{}, error) {
+		probe(t, "at work", m.Healthz)
+		probe(t, "at work", m.Readyz)
+		return struct{}{}, nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

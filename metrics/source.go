@@ -3,6 +3,7 @@ package metrics
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,16 +86,35 @@ func (s *source) ask() sample {
 
 var errHangs = errors.New("the call before has not returned yet")
 
-// call calls the store. A call that ignores the end of ctx is left behind, and the store is not called again until it has returned.
+// call calls the store, in a goroutine of its own, since a call may ignore the end of ctx. Such a call is left behind, and the store is not called
+// again until it has returned. It is not a call of meanwhile.Blocking, whose places other calls may hold for long.
 func call[T any](ctx context.Context, s *source, name string, fn func(context.Context) (T, error)) (got T, err error) {
+	type answer struct {
+		got T
+		err error
+	}
 	if s.hangs.Load() {
 		err = errHangs
 	} else {
-		got, err = meanwhile.Blocking(ctx, func() (T, error) {
-			s.hangs.Store(true)
-			defer s.hangs.Store(false)
-			return fn(ctx)
-		})
+		s.hangs.Store(true)
+		done := make(chan answer, 1)
+		go func() {
+			a := answer{err: meanwhile.ErrGoexit} // unless it returns
+			defer func() {
+				if v := recover(); v != nil {
+					a.err = fmt.Errorf("panic: %v", v)
+				}
+				s.hangs.Store(false)
+				done <- a
+			}()
+			a.got, a.err = fn(ctx)
+		}()
+		select {
+		case a := <-done:
+			got, err = a.got, a.err
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
 	}
 	if err != nil {
 		s.failed.WithLabelValues(name).Inc()
