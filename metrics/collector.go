@@ -94,7 +94,7 @@ func (m *Collector) Collect(ch chan<- prometheus.Metric) {
 	m.failed.Collect(ch)
 	m.ticks.Collect(ch)
 	m.repaired.Collect(ch)
-	m.waits.collect(ch, inspect.Waits())
+	m.waits.collect(ch, inspect.Waits)
 }
 
 // gauge sends the current value of a gauge.

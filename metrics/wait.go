@@ -27,12 +27,13 @@ func newWaits() *waits {
 	}, []string{"task", "wait"})}
 }
 
-// collect counts what has been added to the profile. A total that has become smaller has started again at zero.
-func (w *waits) collect(ch chan<- prometheus.Metric, p inspect.WaitProfile) {
+// collect counts what has been added to the profile. A total that has become smaller has started again at zero: profile is called with the lock, so
+// that concurrent scrapes count the profiles in their order.
+func (w *waits) collect(ch chan<- prometheus.Metric, profile func() inspect.WaitProfile) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	totals := make(map[taskWait]time.Duration, len(w.counted))
-	for _, task := range p.Tasks {
+	for _, task := range profile().Tasks {
 		name := label(&w.names, task.Name)
 		for wait, total := range task.Totals {
 			key := taskWait{task.Name, wait}
