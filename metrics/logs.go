@@ -1,7 +1,9 @@
 package metrics
 
 import (
+	"maps"
 	"net/http"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -15,10 +17,16 @@ import (
 type Logs struct {
 	stats    func() server.Stats
 	services places[string]
+
+	mu   sync.Mutex
+	last map[string]server.ServiceTraffic // by service, of the last statistics
+	sums map[string]server.ServiceTraffic // by label
 }
 
 // NewLogs returns a collector of the statistics of a server; stats is usually its method Stats.
-func NewLogs(stats func() server.Stats) *Logs { return &Logs{stats: stats} }
+func NewLogs(stats func() server.Stats) *Logs {
+	return &Logs{stats: stats, sums: map[string]server.ServiceTraffic{}}
+}
 
 var (
 	logConnections = desc("logs_connections", "Connections that are open, by input.", "input")
@@ -54,7 +62,7 @@ func (l *Logs) Collect(ch chan<- prometheus.Metric) {
 	counter := func(d *prometheus.Desc, n int64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}
-	stats := l.stats()
+	stats, services := l.count()
 	for name, input := range stats.Inputs {
 		gauge(ch, logConnections, float64(input.Open), name)
 		counter(logConnected, input.Connections, name)
@@ -78,12 +86,6 @@ func (l *Logs) Collect(ch chan<- prometheus.Metric) {
 		gauge(ch, logAlertFiring, firing, alert.Name)
 		counter(logAlertFired, alert.Fired, alert.Name)
 	}
-	services := map[string]server.ServiceTraffic{}
-	for name, traffic := range stats.Services {
-		name = label(&l.services, name)
-		sum := services[name]
-		services[name] = server.ServiceTraffic{Records: sum.Records + traffic.Records, Limited: sum.Limited + traffic.Limited, Cut: sum.Cut + traffic.Cut}
-	}
 	for name, traffic := range services {
 		counter(logOfService, traffic.Records, name)
 		counter(logLimited, traffic.Limited, name)
@@ -98,6 +100,33 @@ func (l *Logs) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(ch, logUp, up, output.Name)
 	}
+}
+
+// count returns the statistics, and what each service, or all beyond the first together, has sent. A server that forgets a service leaves out
+// its traffic, or starts it again at zero, so what has been added since the last call is counted. The statistics are read with the lock, so that
+// concurrent scrapes count them in their order.
+func (l *Logs) count() (server.Stats, map[string]server.ServiceTraffic) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stats := l.stats()
+	for name, traffic := range stats.Services {
+		last, service := l.last[name], label(&l.services, name)
+		sum := l.sums[service]
+		sum.Records += added(last.Records, traffic.Records)
+		sum.Limited += added(last.Limited, traffic.Limited)
+		sum.Cut += added(last.Cut, traffic.Cut)
+		l.sums[service] = sum
+	}
+	l.last = stats.Services
+	return stats, maps.Clone(l.sums)
+}
+
+// added returns by how much a total has grown. One that has become smaller has started again at zero.
+func added(last, total int64) int64 {
+	if total < last {
+		return total
+	}
+	return total - last
 }
 
 // Handler returns a handler for /metrics, like that of a [Collector].

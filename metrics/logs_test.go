@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -61,4 +62,36 @@ func TestLogs(t *testing.T) {
 	if problems, err := testutil.CollectAndLint(m); err != nil || len(problems) > 0 {
 		t.Error(problems, err)
 	}
+}
+
+// TestLogsOfForgottenServices: a log server with many services forgets those that are silent. Their records stay counted, and those of a service
+// that comes back are added.
+func TestLogsOfForgottenServices(t *testing.T) {
+	var services map[string]server.ServiceTraffic
+	m := metrics.NewLogs(func() server.Stats { return server.Stats{Services: services} })
+	collect := func(beyond map[string]server.ServiceTraffic, records, limited, cut int64) {
+		t.Helper()
+		services = maps.Clone(beyond)
+		for i := range metrics.MaxLabels {
+			services[fmt.Sprint("service ", i)] = server.ServiceTraffic{Records: 1}
+		}
+		answer := httptest.NewRecorder()
+		m.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+		for _, want := range []string{
+			fmt.Sprintf(`meanwhile_logs_service_records_total{service="other"} %d`, records),
+			fmt.Sprintf(`meanwhile_logs_service_limited_total{service="other"} %d`, limited),
+			fmt.Sprintf(`meanwhile_logs_service_cut_total{service="other"} %d`, cut),
+			`meanwhile_logs_service_records_total{service="service 0"} 1`,
+		} {
+			if records > 0 && !strings.Contains(answer.Body.String(), want+"\n") {
+				t.Errorf("%s is missing", want)
+			}
+		}
+	}
+	type traffic = map[string]server.ServiceTraffic
+	collect(traffic{}, 0, 0, 0) // the places are taken
+	collect(traffic{"a": {Records: 5, Limited: 2, Cut: 1}, "b": {Records: 7}}, 12, 2, 1)
+	collect(traffic{"b": {Records: 7}}, 12, 2, 1)
+	collect(traffic{"a": {Records: 1}, "b": {Records: 8, Cut: 3}}, 14, 2, 4)
+	collect(traffic{"b": {Records: 2}}, 16, 2, 4)
 }
