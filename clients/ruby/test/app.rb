@@ -79,6 +79,16 @@ class RetryJob < ApplicationJob
   end
 end
 
+class LateRetryJob < ApplicationJob
+  retry_on ArgumentError, wait: 3600, attempts: 3
+
+  def perform(name)
+    note("begun #{name}")
+    sleep 0.02 until Meanwhile.job.canceled?
+    raise ArgumentError, "not yet"
+  end
+end
+
 class UniqueJob < ApplicationJob
   meanwhile unique: true
 

@@ -106,6 +106,16 @@ class WorkerTest < Minitest::Test
     assert_equal "canceled", ended(id)["state"]
   end
 
+  def test_a_job_that_is_canceled_is_not_retried
+    id = LateRetryJob.perform_later("a").provider_job_id
+    work
+    eventually("it runs") { lines.include?("begun a") }
+    http = @server.client("admin").instance_variable_get(:@http)
+    http.call(:post, "/jobs/#{id}/cancel", "{}", what: "cancel")
+    assert_equal "canceled", ended(id)["state"]
+    assert_equal [id], http.call(:get, "/jobs?kind=LateRetryJob", what: "list")["jobs"].map { |job| job["id"] }
+  end
+
   def test_stopping_lets_jobs_end
     id = GateJob.perform_later("a").provider_job_id
     worker = work("--grace", "120")

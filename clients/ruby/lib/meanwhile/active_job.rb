@@ -114,11 +114,13 @@ module ActiveJob
       private
 
       # put enqueues a job. A job that enqueues itself again from its own attempt, as with retry_on, is enqueued together with the
-      # end of the attempt, in one transaction: it is neither lost nor duplicated, and its unique key is free for it.
+      # end of the attempt, in one transaction: it is neither lost nor duplicated, and its unique key is free for it. If the attempt is canceled,
+      # put raises Cancel instead.
       def put(job, timestamp)
         body = Meanwhile::Serialized.body(job, timestamp)
         running = Meanwhile.job
         if running && running.active_job_id == job.job_id
+          running.check!
           # Options that cannot be computed because the arguments are not deserialized keep their values.
           running.follow({ "limit_key" => running.limit_key, "meta" => running.meta }.compact.merge(Meanwhile::Serialized.apart(body)))
         else
