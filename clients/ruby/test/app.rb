@@ -79,6 +79,16 @@ class RetryJob < ApplicationJob
   end
 end
 
+class RescueJob < ApplicationJob
+  retry_on IOError, wait: 3600, attempts: 3
+
+  def perform
+    raise IOError, "the connection is broken"
+  rescue IOError
+    raise Meanwhile::Discard, "it is broken for good"
+  end
+end
+
 class LateRetryJob < ApplicationJob
   retry_on ArgumentError, wait: 3600, attempts: 3
 

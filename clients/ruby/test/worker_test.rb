@@ -48,6 +48,31 @@ class WorkerTest < Minitest::Test
     assert_operator found["stack"]["failures"][0]["stack"].bytesize, :<=, 16 << 10
   end
 
+  # Active Job from 7.1 rescues every exception, and handles one that it has no handler for by its cause.
+  def test_an_outcome_that_is_raised_in_a_rescue_has_no_cause
+    app = File.join(@folder, "newer.rb")
+    File.write(app, <<~RUBY)
+      require #{APP.inspect}
+      module ActiveJob::Execution
+        def perform_now
+          self.executions = (executions || 0) + 1
+          deserialize_arguments_if_needed
+          run_callbacks(:perform) { perform(*arguments) }
+        rescue Exception => exception
+          handled = rescue_with_handler(exception)
+          return handled if handled
+
+          raise
+        end
+      end
+    RUBY
+    id = RescueJob.perform_later.provider_job_id
+    work(app: app)
+    found = ended(id)
+    assert_equal "discarded", found["state"]
+    assert_equal "Meanwhile::Discard: it is broken for good", found["failures"][0]["error"]
+  end
+
   # A mistake in how a job ends its attempt fails this attempt, and the worker runs the other jobs.
   def test_a_mistake_in_an_outcome_fails_that_job_alone
     wants = {

@@ -5,6 +5,9 @@ module Meanwhile
   # StandardError, so that neither `rescue => error` nor `retry_on StandardError` treats it as a failure; transactions are rolled
   # back.
   class Outcome < Exception
+    # An outcome has no cause: from Rails 7.1 on, `retry_on` and `discard_on` would handle it by that of an error during whose rescue it is raised.
+    def cause = nil
+
     private
 
     def seconds(delay)
