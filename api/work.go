@@ -117,6 +117,7 @@ type claimedJob struct {
 	Timeout     seconds           `json:"timeout,omitempty"`
 	Meta        map[string]string `json:"meta,omitempty"`
 	LimitKey    string            `json:"limit_key,omitempty"`
+	UniqueKey   string            `json:"unique_key,omitempty"`
 	Cost        int               `json:"cost,omitempty"`
 }
 
@@ -151,7 +152,7 @@ func (a *API) claim(w http.ResponseWriter, r *http.Request) error {
 	}{showSession(cmp.Or(got.Session, job.NewSession())), seconds(fetch.Lease), cmp.Or(got.State, job.WorkerRuns), make([]claimedJob, len(got.Jobs))}
 	for i, j := range got.Jobs {
 		answer.Jobs[i] = claimedJob{
-			j.ID, j.Kind, j.Queue, j.Args, j.Priority, j.Attempt, j.MaxAttempts, j.Created, j.RunAt, seconds(j.Timeout), j.Meta, j.LimitKey, j.Cost,
+			j.ID, j.Kind, j.Queue, j.Args, j.Priority, j.Attempt, j.MaxAttempts, j.Created, j.RunAt, seconds(j.Timeout), j.Meta, j.LimitKey, givenKey(j), j.Cost,
 		}
 	}
 	if err := deliver(w, answer); err != nil && len(got.Jobs) > 0 {
@@ -161,6 +162,14 @@ func (a *API) claim(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return nil
+}
+
+// givenKey returns the unique key of a job as unique_key would give it, "" for none: an Idempotency-Key is one of its request.
+func givenKey(j *job.Job) string {
+	if _, ok := j.Meta[idempotencyMeta]; ok {
+		return ""
+	}
+	return strings.TrimPrefix(j.UniqueKey, j.Kind+" ")
 }
 
 // deliver writes an answer, and returns an error if it is certain that the client has not received it.

@@ -32,6 +32,7 @@ type claimed struct {
 		MaxAttempts          int `json:"max_attempts"`
 		Meta                 map[string]string
 		LimitKey             string `json:"limit_key"`
+		UniqueKey            string `json:"unique_key"`
 		Cost                 int
 	}
 }
@@ -99,10 +100,21 @@ func (f *farm) find(id job.ID) *job.Job {
 	return j
 }
 
+// TestClaimWithoutAUniqueKey: the key of a request is not one that a following job should have.
+func TestClaimWithoutAUniqueKey(t *testing.T) {
+	f := newFarm(t)
+	f.enqueue("")
+	read[enqueued](t, ask(f.api, "POST", "/jobs", `{"kind":"k"}`, header("Idempotency-Key", "a")), 201)
+	got := f.claim(`,"limit":10`).Jobs
+	if len(got) != 2 || got[0].UniqueKey != "" || got[1].UniqueKey != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFarm(t)
-		id := f.enqueue(`,"args":{"password":"p","n":1},"timeout":90,"meta":{"tenant":"7"},"limit_key":"a","max_attempts":3`)
+		id := f.enqueue(`,"args":{"password":"p","n":1},"timeout":90,"meta":{"tenant":"7"},"limit_key":"a","unique_key":"u 1","max_attempts":3`)
 		f.enqueue(`,"queue":"other"`)
 		got := f.claim(`,"limit":10,"lease":"1m30s"`)
 		if len(got.Jobs) != 1 || got.Session == "" || got.Lease != "90s" || got.State != "run" {
@@ -110,7 +122,7 @@ func TestClaim(t *testing.T) {
 		}
 		j := got.Jobs[0]
 		if j.ID != id || j.Kind != "k" || j.Queue != "default" || string(j.Args) != `{"password":"p","n":1}` || j.Timeout != "90s" || j.Attempt != 1 ||
-			j.MaxAttempts != 3 || j.Meta["tenant"] != "7" || j.LimitKey != "a" {
+			j.MaxAttempts != 3 || j.Meta["tenant"] != "7" || j.LimitKey != "a" || j.UniqueKey != "u 1" {
 			t.Errorf("got %+v", j)
 		}
 		if got := f.find(id); got.Worker != "w" || got.State != job.Running {

@@ -89,6 +89,23 @@ class RescueJob < ApplicationJob
   end
 end
 
+# Thing is a record whose database is away.
+GlobalID.app = "test"
+Thing = Struct.new(:id) do
+  include GlobalID::Identification
+
+  def self.find(_id)
+    raise IOError, "the database is away"
+  end
+end
+
+class ThingJob < ApplicationJob
+  meanwhile unique: ->(thing) { "thing #{thing.id}" if thing.id == "1" }, unique_for: 60
+  retry_on ActiveJob::DeserializationError, wait: 3600, attempts: 3
+
+  def perform(_thing); end
+end
+
 class LateRetryJob < ApplicationJob
   retry_on ArgumentError, wait: 3600, attempts: 3
 

@@ -117,6 +117,20 @@ class WorkerTest < Minitest::Test
     assert_equal 6, lines.size
   end
 
+  # The lambda for the key cannot be called with these arguments.
+  def test_retry_on_of_arguments_that_cannot_be_deserialized
+    ThingJob.perform_later(Thing.new("1"))
+    ThingJob.perform_later(Thing.new("2"))
+    ThingJob.queue_adapter.enqueue_all([ThingJob.new(Thing.new("3"))])
+    work
+    list = ->(state) { @server.client("admin").instance_variable_get(:@http).call(:get, "/jobs?kind=ThingJob&state=#{state}", what: "list")["jobs"] }
+    eventually("all have been tried") { list.call("completed").size == 3 }
+    retries = list.call("queued").map { |job| find(job["id"]) }
+    assert_equal 3, retries.size
+    keys = retries.to_h { |job| [job["args"]["arguments"][0]["_aj_globalid"][/\d\z/], job["unique_key"]] }
+    assert_equal ["ThingJob thing 1", nil], keys.values_at("1", "2")
+  end
+
   def test_a_timeout
     found = ended(SlowJob.perform_later.provider_job_id.tap { work })
     assert_equal "discarded", found["state"]

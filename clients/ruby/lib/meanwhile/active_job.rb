@@ -33,13 +33,14 @@ module Meanwhile
 
     module_function
 
-    # body returns the body for a job that is due now, or at timestamp, in seconds since 1970.
-    def body(job, timestamp)
+    # body returns the body for a job that is due now, or at timestamp, in seconds since 1970. Its lambda for the unique key may be impossible to call,
+    # see value: kept_key is the key then.
+    def body(job, timestamp, kept_key = nil)
       options = job.class.meanwhile_options
       Client.body(
         job.class.name, job.serialize,
         queue: job.queue_name, priority: priority(job), run_at: timestamp,
-        **unique(job, options), **options.slice(:max_attempts, :timeout),
+        **unique(job, options, kept_key), **options.slice(:max_attempts, :timeout),
         limit_key: value(job, options[:limit_key])&.to_s, meta: value(job, options[:meta])
       )
     end
@@ -52,8 +53,8 @@ module Meanwhile
       raise ArgumentError, "#{job.class.name}: priority #{job.priority.inspect}: with meanwhile, give from 1, which comes first, to 9"
     end
 
-    def unique(job, options)
-      key = options[:unique] == true ? true : value(job, options[:unique])
+    def unique(job, options, kept_key)
+      key = options[:unique] == true ? true : value(job, options[:unique], kept_key)
       return {} unless key
 
       more = options.slice(:unique_for, :unique_while, :replace)
@@ -62,17 +63,17 @@ module Meanwhile
 
     # apart returns the body such that a completed job does not keep it out: with unique_for, the attempt that enqueues it holds the key.
     def apart(body)
-      return body unless body.key?("unique_for")
+      return body unless body.key?("unique_key") || body.key?("unique_args")
 
       states = (body["unique_while"] || %w[queued running]).map(&:to_s) - ["completed"]
       states.empty? ? body.reject { |name, _| name.start_with?("unique_") } : body.merge("unique_while" => states)
     end
 
-    # value calls a lambda with the arguments of a job, or returns nil if they are not deserialized: a job may be enqueued again before that.
-    def value(job, given)
+    # value calls a lambda with the arguments of a job, or returns `kept` if they are not deserialized: a job may be enqueued again before that.
+    def value(job, given, kept = nil)
       return given unless given.respond_to?(:call)
 
-      job.instance_exec(*job.arguments, &given) unless job.send(:arguments_serialized?)
+      job.send(:arguments_serialized?) ? kept : job.instance_exec(*job.arguments, &given)
     end
   end
 end
@@ -117,14 +118,14 @@ module ActiveJob
       # end of the attempt, in one transaction: it is neither lost nor duplicated, and its unique key is free for it. If the attempt is canceled,
       # put raises Cancel instead.
       def put(job, timestamp)
-        body = Meanwhile::Serialized.body(job, timestamp)
         running = Meanwhile.job
         if running && running.active_job_id == job.job_id
           running.check!
           # Options that cannot be computed because the arguments are not deserialized keep their values.
+          body = Meanwhile::Serialized.body(job, timestamp, running.unique_key)
           running.follow({ "limit_key" => running.limit_key, "meta" => running.meta }.compact.merge(Meanwhile::Serialized.apart(body)))
         else
-          job.provider_job_id = Meanwhile.client.insert(body).id
+          job.provider_job_id = Meanwhile.client.insert(Meanwhile::Serialized.body(job, timestamp)).id
         end
       end
 

@@ -8,12 +8,13 @@ module Meanwhile
     MOST_FOLLOW = 1000
 
     # Fields of the job from the server. args is parsed JSON; created and run_at are RFC 3339 texts.
-    attr_reader :id, :kind, :queue, :args, :priority, :attempt, :max_attempts, :created, :run_at, :timeout, :meta, :limit_key, :session
+    attr_reader :id, :kind, :queue, :args, :priority, :attempt, :max_attempts, :created, :run_at, :timeout, :meta, :limit_key, :unique_key,
+                :session
 
     def initialize(session, job)
       @session = session
-      @id, @kind, @queue, @args, @priority, @attempt, @max_attempts, @created, @run_at, @limit_key =
-        job.values_at("id", "kind", "queue", "args", "priority", "attempt", "max_attempts", "created", "run_at", "limit_key")
+      @id, @kind, @queue, @args, @priority, @attempt, @max_attempts, @created, @run_at, @limit_key, @unique_key =
+        job.values_at("id", "kind", "queue", "args", "priority", "attempt", "max_attempts", "created", "run_at", "limit_key", "unique_key")
       @meta = (job["meta"] || {}).reject { |key, _| key.start_with?("idempotency.") } # set by the server for its own use
       @timeout = job["timeout"] && Text.seconds(job["timeout"])
       @canceled = @lost = @stopping = false
