@@ -8,7 +8,8 @@ Minitest::Runnable.runnables.delete(WorkerTest) # it runs separately
 
 # FiberTest runs the tests of a worker with fibers, except those in which no job runs, or whose outcome the server decides alone.
 class FiberTest < WorkerTest
-  %w[a_wrong_token_ends_it_with_one_sentence wrong_usage_ends_it_with_one_sentence quiet_stays_by_signal a_worker_that_is_killed_loses_nothing
+  %w[a_wrong_token_ends_it_with_one_sentence wrong_usage_ends_it_with_one_sentence
+     a_mistake_of_the_application_is_shown_with_its_place an_application_without_anything_to_run quiet_stays_by_signal a_worker_that_is_killed_loses_nothing
      a_kind_that_the_program_does_not_know_is_put_off].each { |name| undef_method("test_#{name}") }
 
   def work(*arguments, **options)

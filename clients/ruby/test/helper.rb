@@ -92,7 +92,7 @@ module Helper
     def initialize(folder, url, *arguments, app: APP, env: {}, token: TOKENS["worker"])
       @log = File.join(folder, "worker-#{rand(1 << 64)}.log")
       set = { "MEANWHILE_URL" => url, "MEANWHILE_API_TOKEN" => token, "LEDGER" => File.join(folder, "ledger") }.merge(env)
-      @pid = spawn(set, RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", EXE, "-r", app, *arguments, out: @log, err: @log, chdir: folder)
+      @pid = spawn(set, RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", EXE, *(["-r", app] if app), *arguments, out: @log, err: @log, chdir: folder)
     end
 
     def log

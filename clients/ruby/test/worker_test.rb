@@ -304,6 +304,21 @@ class WorkerTest < Minitest::Test
     end
   end
 
+  def test_a_mistake_of_the_application_is_shown_with_its_place
+    app = File.join(@folder, "wrong.rb")
+    File.write(app, "def x(a) = a\nx()\n")
+    worker = work(app: app)
+    assert_equal 1, worker.status
+    assert_match(/wrong\.rb:\d.*wrong number of arguments.*ArgumentError/m, worker.log)
+  end
+
+  def test_an_application_without_anything_to_run
+    FileUtils.mkdir_p(File.join(@folder, "config"))
+    File.write(File.join(@folder, "config", "environment.rb"), "")
+    worker = work(app: nil)
+    assert_equal [2, "meanwhile: config/environment.rb has neither Active Job nor a Meanwhile.handle: there is nothing to run\n"], [worker.status, worker.log]
+  end
+
   def test_a_kind_that_the_program_does_not_know_is_put_off
     id = Meanwhile.enqueue("http.request", { url: "http://127.0.0.1:1" }).id
     worker = work

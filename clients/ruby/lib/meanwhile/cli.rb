@@ -24,7 +24,8 @@ module Meanwhile
       TSTP        claim no more; what runs goes on
       USR1        log what runs, and at which lines
 
-      Exit status: 0 stopped, 1 ends of jobs could not be reported, 2 wrong usage or settings, or the server refuses the worker.
+      Exit status: 0 stopped, 1 ends of jobs could not be reported, or the application cannot be loaded, 2 wrong usage or settings, or the server
+      refuses the worker.
     TEXT
 
     # run returns the exit status.
@@ -39,12 +40,16 @@ module Meanwhile
       Settings.new # to check the settings before the application is loaded
       load_application
       work
-    rescue OptionParser::ParseError, ArgumentError, ConfigError, Refused => e
-      warn "meanwhile: #{e.message}"
-      2
+    rescue OptionParser::ParseError, ConfigError => e
+      wrong(e)
     end
 
     private
+
+    def wrong(error)
+      warn "meanwhile: #{error.message}"
+      2
+    end
 
     def parse(arguments)
       parser = OptionParser.new(HELP) do |o|
@@ -60,9 +65,15 @@ module Meanwhile
       raise OptionParser::InvalidArgument, rest.first unless rest.empty?
     end
 
+    def file
+      @file || "config/environment.rb"
+    end
+
+    # load_application passes on what the application raises, so that it is shown with its place.
     def load_application
-      file = @file || "config/environment.rb"
-      raise ConfigError, "there is no #{file} here: #{@file ? "give another file to -r" : "run in the folder of a Rails application, or give -r FILE"}" unless File.file?(file)
+      unless File.file?(file)
+        raise ConfigError, "there is no #{file} here: #{@file ? "give another file to -r" : "run in the folder of a Rails application, or give -r FILE"}"
+      end
 
       require File.expand_path(file)
       require "meanwhile"
@@ -84,9 +95,9 @@ module Meanwhile
 
     def work
       kinds = defined?(::ActiveJob) ? nil : Meanwhile.handlers.keys
-      raise ConfigError, "#{@file} has neither Active Job nor a Meanwhile.handle: there is nothing to run" if kinds == []
+      raise ConfigError, "#{file} has neither Active Job nor a Meanwhile.handle: there is nothing to run" if kinds == []
 
-      worker = Worker.new(**@options, kinds: kinds)
+      worker = new_worker(kinds)
       %w[TERM INT].each { |name| Signal.trap(name) { worker.stop } }
       Signal.trap("TSTP") { worker.quiet }
       Signal.trap("USR1") { worker.report }
@@ -95,6 +106,14 @@ module Meanwhile
       # A thread that cannot be stopped would keep the process running forever.
       Process.exit!(status) if worker.stuck?
       status
+    rescue Refused => e
+      wrong(e)
+    end
+
+    def new_worker(kinds)
+      Worker.new(**@options, kinds: kinds)
+    rescue ArgumentError => e
+      raise ConfigError, e.message, cause: nil
     end
   end
 end
