@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "helper"
-require "meanwhile/ledger"
+require "logger"
+require "meanwhile/worker"
 
 class LedgerTest < Minitest::Test
   # parts returns the sizes of the batches that are reported, for ends with this many bytes and this many records and following jobs.
@@ -54,6 +55,28 @@ class AttemptTest < Minitest::Test
     assert_equal ["line 249", "new"], again.last(2).map { |r| r["message"][0, 8] }
     assert_includes again[0]["message"], "2 lines before this were dropped"
     assert_empty attempt.take_records
+  end
+
+  def test_progress_is_bounded
+    attempt = Meanwhile::Attempt.new("1", { "id" => "a", "attempt" => 1 })
+    attempt.progress(-2**63, 2**63 - 1)
+    [[-2**63 - 1, 1], [1, 2**63]].each { |given| assert_raises(RangeError) { attempt.progress(*given) } }
+    assert_equal({ "done" => -2**63, "total" => 2**63 - 1 }, attempt.take_progress)
+  end
+
+  # What the server does not accept would make it refuse each further extension.
+  def test_what_the_server_refuses_is_not_sent_again
+    refused = Meanwhile::Refused.new("refused", status: 422)
+    { refused => false, Meanwhile::Unauthorized.new("refused", status: 401) => true, Meanwhile::Unavailable.new("away") => true }.each do |error, again|
+      client = Object.new
+      client.define_singleton_method(:work) { |*, **| raise error }
+      attempt = Meanwhile::Attempt.new("1", { "id" => "a", "attempt" => 1 })
+      attempt.progress(1, 2)
+      attempt.record("info", "line")
+      worker = Meanwhile::Worker.new(client: client, logger: Logger.new(IO::NULL))
+      assert_raises(error.class) { worker.send(:extend_leases, [attempt]) }
+      assert_equal [again, again], [attempt.progress?, !attempt.take_records.empty?], error.class
+    end
   end
 
   def test_follow_is_bounded

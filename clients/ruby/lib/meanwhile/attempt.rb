@@ -6,6 +6,8 @@ module Meanwhile
     MOST_RECORDS = 100         # newest records that are kept until they are sent
     MOST_RECORD = 1 << 10      # bytes
     MOST_FOLLOW = 1000
+    UNITS = (-2**63...2**63).freeze
+    private_constant :UNITS
 
     # Fields of the job from the server. args is parsed JSON; created and run_at are RFC 3339 texts.
     attr_reader :id, :kind, :queue, :args, :priority, :attempt, :max_attempts, :created, :run_at, :timeout, :meta, :limit_key, :unique_key,
@@ -22,9 +24,11 @@ module Meanwhile
       @records, @dropped, @follow, @progress = [], 0, [], nil
     end
 
-    # progress reports that done of total units of the job are done. It is sent within about a second.
+    # progress reports that done of total units of the job are done. It is sent within about a second. Raises RangeError for numbers of more than 64 bits.
     def progress(done, total)
-      @lock.synchronize { @progress = { "done" => Integer(done), "total" => Integer(total) } }
+      report = { "done" => Integer(done), "total" => Integer(total) }
+      report.each { |name, number| raise RangeError, "progress: #{name} #{number} has more than 64 bits" unless UNITS.cover?(number) }
+      @lock.synchronize { @progress = report }
     end
 
     # canceled? returns whether the job was canceled while it runs. This is known within about a second.

@@ -223,6 +223,9 @@ module Meanwhile
       news = nil
       held.each { |a| learn(a, answer) }
       order(answer["state"])
+    rescue Refused => e
+      news = nil unless e.is_a?(Unauthorized) # the next extension would be refused as well, and the leases would end
+      raise
     ensure
       news&.each { |a, progress, records| a.give_back(progress, records) }
     end
