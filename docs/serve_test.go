@@ -1,6 +1,9 @@
 package docs_test
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
@@ -108,5 +113,53 @@ func TestDeployments(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), "answer 1 user") || !strings.Contains(string(out), "logs: ") {
 			t.Errorf("%s: %v\n%s", file, err, out)
 		}
+	}
+}
+
+// TestKubernetesKeepsTheLogServer: while PostgreSQL is down, the pod is neither restarted nor unreachable, since its log server works.
+func TestKubernetesKeepsTheLogServer(t *testing.T) {
+	text, err := os.ReadFile("../deploy/kubernetes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var object struct {
+			Kind     string
+			Metadata struct{ Name string }
+			Spec     struct {
+				PublishNotReadyAddresses bool `yaml:"publishNotReadyAddresses"`
+				Template                 struct {
+					Spec struct {
+						Containers []struct {
+							LivenessProbe struct {
+								HTTPGet   any                   `yaml:"httpGet"`
+								TCPSocket struct{ Port string } `yaml:"tcpSocket"`
+							} `yaml:"livenessProbe"`
+						}
+					}
+				}
+			}
+		}
+		if err := documents.Decode(&object); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if object.Metadata.Name != "meanwhile" {
+			continue
+		}
+		found = append(found, object.Kind)
+		if object.Kind == "Service" && !object.Spec.PublishNotReadyAddresses {
+			t.Error("the service leads to no pod while the store does not answer")
+		}
+		for _, c := range object.Spec.Template.Spec.Containers {
+			if c.LivenessProbe.HTTPGet != nil || c.LivenessProbe.TCPSocket.Port != "http" {
+				t.Errorf("got the liveness probe %+v", c.LivenessProbe)
+			}
+		}
+	}
+	if want := []string{"Service", "StatefulSet"}; !slices.Equal(found, want) {
+		t.Errorf("got %q, want %q", found, want)
 	}
 }
