@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"runtime"
 	"strings"
@@ -389,6 +390,50 @@ func TestFetchesShareAWait(t *testing.T) {
 			t.Errorf("%d jobs were fetched, want 100", n)
 		}
 	})
+}
+
+// TestIdleProgramsDoNotWakeEachOther: programs that fetch again and again, from queues of their own or from the same queues in another order each time,
+// each ask the store about once a second, and a new fetch does not make the others ask.
+func TestIdleProgramsDoNotWakeEachOther(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as in TestFetchesShareAWait
+	const many = 100
+	own := func(i int) string { return fmt.Sprint("q", i) }
+	shuffled := func(int) string {
+		queues := strings.Fields("q0 q1 q2 q3 q4 q5 q6 q7")
+		rand.Shuffle(len(queues), func(i, j int) { queues[i], queues[j] = queues[j], queues[i] })
+		return strings.Join(queues, " ")
+	}
+	for name, queues := range map[string]func(i int) string{"own queues": own, "shuffled queues": shuffled} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				store := &counted{Store: b.store}
+				b.store = store
+				n := b.serve(faktory.Config{})
+				for i := range many { // the store knows of earlier jobs in all queues
+					n.push(fmt.Sprintf("job-%06d", i), `,"queue":"`+own(i)+`","at":"2000-01-02T00:00:00Z"`)
+				}
+				var group sync.WaitGroup
+				over := time.Now().Add(22 * time.Second)
+				for i := range many {
+					p := n.worker(fmt.Sprint("w", i))
+					group.Go(func() {
+						for time.Sleep(time.Duration(i) * 19 * time.Millisecond); time.Now().Before(over); {
+							if got := p.fetch(queues(i)); got != nil {
+								t.Errorf("fetched %+v", got)
+							}
+						}
+					})
+				}
+				time.Sleep(2 * time.Second)
+				before := store.claims.Load()
+				time.Sleep(20 * time.Second)
+				if claims := store.claims.Load() - before; claims > 20*2*many {
+					t.Errorf("%d programs without a job made %d claims in 20 s, want at most two a second each", many, claims)
+				}
+				group.Wait()
+			})
+		})
+	}
 }
 
 // TestConnectionsOfAClientShareCalls: the connections of one client fetch and acknowledge in a few calls of the store, however many they are, and

@@ -3,6 +3,7 @@ package faktory
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,8 @@ const (
 	lease     = time.Minute // of a live client
 	eachPoll  = time.Second // how often queues that seem to be empty are polled
 	waitPause = time.Second // after an error of the store
+	queueKept = time.Minute // how long a queue is waited for after the last fetch from it
+	mostKept  = 10_000      // queues; if there are more, they are kept only as long as fetches take
 )
 
 // A room is where fetches wait for jobs. However many there are, one call waits on the store for all of them, and of the fetches from the same
@@ -30,7 +33,10 @@ type room struct {
 
 	mu    sync.Mutex
 	lines map[string]*line // by queues
-	again func()           // ends the wait on the store, to wait for other queues
+	// queues are those that are waited for, with the time of the last fetch from each. Programs that are between two fetches do not change them: a wait for
+	// other queues returns immediately, and all lines ask the store.
+	queues map[string]time.Time
+	again  func() // ends the wait on the store, to wait for more queues
 }
 
 // A supply is what is known of the jobs of a line.
@@ -64,7 +70,7 @@ type waiter struct {
 }
 
 func newRoom(store job.Store, claimer *job.Claimer, cs *clients) *room {
-	return &room{store: store, claimer: claimer, clients: cs, lines: map[string]*line{}}
+	return &room{store: store, claimer: claimer, clients: cs, lines: map[string]*line{}, queues: map[string]time.Time{}}
 }
 
 // fetch claims a job for a client, and waits at most for d until there is one. It returns none when that is over or ctx is canceled.
@@ -100,11 +106,18 @@ func (r *room) enter(queues []string) *line {
 	if l == nil {
 		l = &line{key: key, queues: slices.Clone(queues)}
 		r.lines[key] = l
-		if r.again != nil {
-			r.again()
-		}
 	}
 	l.users++
+	more, now := false, time.Now()
+	for _, q := range queues {
+		if _, waited := r.queues[q]; !waited {
+			q, more = strings.Clone(q), true // q is a part of the command, which may be long
+		}
+		r.queues[q] = now
+	}
+	if more && r.again != nil {
+		r.again()
+	}
 	return l
 }
 
@@ -263,35 +276,37 @@ func (l *line) after(r *room, d time.Duration) {
 func (r *room) run(ctx context.Context) error {
 	meanwhile.Go(ctx, r.poll, meanwhile.Name("poll"))
 	for ctx.Err() == nil {
-		err := r.wait(ctx)
+		due, err := r.wait(ctx)
 		switch {
 		case errors.Is(err, job.ErrClosed):
 			return err
 		case err != nil && ctx.Err() == nil:
 			_ = meanwhile.Sleep(ctx, waitPause) // the fetches report it
 		}
-		r.notice()
+		if due || err != nil {
+			r.notice()
+		}
 	}
 	return context.Cause(ctx)
 }
 
-// wait returns when a job may be due, or there are other queues.
-func (r *room) wait(ctx context.Context) error {
+// wait returns true when a job may be due, and false when there are more queues: the next wait gets what has happened in between.
+func (r *room) wait(ctx context.Context) (due bool, err error) {
 	wait, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.mu.Lock()
 	r.again = cancel
-	queues := r.queues()
+	queues := r.waited()
 	r.mu.Unlock()
 	if len(queues) == 0 {
 		<-wait.Done()
-		return nil
+		return false, nil
 	}
-	err := r.store.Wait(wait, queues...)
-	if wait.Err() != nil {
-		return nil
+	err = r.store.Wait(wait, queues...)
+	if err != nil && wait.Err() != nil {
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 func (r *room) notice() {
@@ -315,12 +330,12 @@ func (r *room) poll(ctx context.Context) error {
 	}
 }
 
-// queues returns the queues of all fetches. r.mu is held.
-func (r *room) queues() []string {
-	var queues []string
-	for _, l := range r.lines {
-		queues = append(queues, l.queues...)
+// waited returns the queues to wait for, and forgets those that nobody fetches from any more. r.mu is held.
+func (r *room) waited() []string {
+	kept := queueKept
+	if len(r.queues) > mostKept {
+		kept = 2 * fetchTime
 	}
-	slices.Sort(queues)
-	return slices.Compact(queues)
+	maps.DeleteFunc(r.queues, func(_ string, last time.Time) bool { return time.Since(last) >= kept })
+	return slices.Sorted(maps.Keys(r.queues))
 }
