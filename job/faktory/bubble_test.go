@@ -570,6 +570,42 @@ func TestReleaseFails(t *testing.T) {
 	})
 }
 
+// TestQuietWithoutBeats: a client that fetches here is quieted here, although it sends its BEATs to another server, or none, as a client that gave no wid.
+func TestQuietWithoutBeats(t *testing.T) {
+	for _, hello := range []string{`{"v":2}`, `{"v":2,"wid":"w"}`} {
+		t.Run(hello, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				first, second := b.serve(faktory.Config{}), b.serve(faktory.Config{})
+				p := first.open()
+				p.want("HELLO "+hello, "+OK")
+				if got := p.fetch("default"); got != nil {
+					t.Fatalf("fetched %+v", got)
+				}
+				workers, err := b.store.Workers(t.Context())
+				if err != nil || len(workers) != 1 {
+					t.Fatalf("workers %+v, %v", workers, err)
+				}
+				if err := b.store.SendCommand(t.Context(), workers[0].Name, job.Command{Do: job.CommandQuiet}); err != nil {
+					t.Fatal(err)
+				}
+				first.push("job-000001", "")
+				time.Sleep(20 * time.Second)
+				first.push("job-000002", "")
+				if got := p.fetch("default"); got != nil {
+					t.Errorf("a quiet client fetched %+v", got)
+				}
+				if strings.Contains(hello, "wid") {
+					second.worker("w").want(`BEAT {"wid":"w"}`, `{"state":"quiet"}`)
+				}
+				time.Sleep(20 * time.Second)
+				if workers, err := b.store.Workers(t.Context()); err != nil || len(workers) != 1 || !workers[0].Quiet {
+					t.Errorf("workers %+v, %v, want a quiet one", workers, err)
+				}
+			})
+		})
+	}
+}
+
 func TestHandshakeTakesTwoSeconds(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		n := b.serve(faktory.Config{})

@@ -23,12 +23,12 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 	}
 	cl.info.Running = len(renewal.Jobs)
 	cl.info.Concurrency = max(cl.info.Concurrency, cl.conns, cl.info.Running)
-	cl.info.Quiet, cl.info.Stopping = cl.state >= quiet, cl.state == terminate
+	cl.info.Quiet, cl.info.Stopping = max(cl.state, cl.wish) >= quiet, cl.state == terminate
 	cl.renewed = now
 	renewal.Info = cl.info
 	renewal.Info.Queues, renewal.Info.Labels = slices.Clone(cl.info.Queues), slices.Clone(cl.info.Labels)
 	doubt := cl.doubt
-	beats := now.Sub(cl.beat) < 2*eachBeat
+	elsewhere := now.Sub(cl.beat) >= 2*eachBeat && !cl.anonymous
 	cs.mu.Unlock()
 
 	within, cancel := context.WithTimeout(ctx, callTime)
@@ -46,7 +46,7 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 		}
 	}
 	cs.mu.Unlock()
-	cs.handleCommands(within, cl, got.Commands, beats)
+	cs.handleCommands(within, cl, got.Commands, elsewhere)
 	if doubt.IsZero() {
 		return nil
 	}
@@ -58,9 +58,9 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 	return cs.releaseUnknown(within, cl, since)
 }
 
-// handleCommands records which state a client should be in. If the client sends its BEATs to another server, it sends the command again, for that
-// server.
-func (cs *clients) handleCommands(ctx context.Context, cl *client, commands []job.Command, beats bool) {
+// handleCommands records which state a client should be in: its BEATs are answered with it, and its FETCHes get no jobs. If the client may send its BEATs
+// elsewhere, to another server, the command is sent again, for that server.
+func (cs *clients) handleCommands(ctx context.Context, cl *client, commands []job.Command, elsewhere bool) {
 	for _, o := range commands {
 		wish := running
 		switch o.Do {
@@ -72,14 +72,14 @@ func (cs *clients) handleCommands(ctx context.Context, cl *client, commands []jo
 			cs.server.config.Logger.Warn("faktory: a command that a client of this protocol cannot be given", "command", o, "wid", cl.wid)
 			continue
 		}
-		if !beats {
-			if err := cs.server.config.Store.SendCommand(ctx, cl.name, o); err == nil {
-				continue
-			}
-		}
 		cs.mu.Lock()
 		cl.wish = max(cl.wish, wish)
 		cs.mu.Unlock()
+		if elsewhere {
+			if err := cs.server.config.Store.SendCommand(ctx, cl.name, o); err != nil {
+				cs.server.config.Logger.Warn("faktory: a command was not sent again for the server that gets the BEATs of its client", "wid", cl.wid, "error", err)
+			}
+		}
 	}
 }
 
