@@ -36,8 +36,10 @@ type Config struct {
 	// token and api_key; an empty list that is not nil masks nothing.
 	Mask []string
 	// Actor returns who sent a request, for the audit log. By default, and if it returns "", it is the address that the request came from.
-	Actor  func(*http.Request) string
-	Logger *slog.Logger // for the audit log, and for errors of the store, which responses do not show; default slog.Default()
+	Actor func(*http.Request) string
+	// Observe is called with the events of the attempts of worker programs, as Observe of a [job.Claimer]; default none.
+	Observe func(job.Event)
+	Logger  *slog.Logger // for the audit log, and for errors of the store, which responses do not show; default slog.Default()
 }
 
 // An API is an http.Handler that serves the API.
@@ -78,6 +80,7 @@ func New(c Config) *API {
 	a := &API{config: c, mask: mask.New(c.Mask), mux: http.NewServeMux(), places: make(chan struct{}, mostStreams), polls: make(chan struct{}, mostPolls), awaits: make(chan struct{}, mostAwaits)}
 	a.snapshot.store = c.Store
 	a.claimer = job.NewClaimer(c.Store)
+	a.claimer.Observe = c.Observe
 	a.stopping, a.stop = context.WithCancel(context.Background())
 	for _, r := range a.routes() {
 		a.mux.HandleFunc(r.method+" "+Prefix+r.path, func(w http.ResponseWriter, req *http.Request) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,11 @@ const (
 // may finish a job that this one has fetched; the Claimer only counts what its programs do, for [Store].Stats. Outcomes are those of a
 // [HandlerFunc], with the default backoff.
 type Claimer struct {
+	// Observe, if it is set before the first call, is called with the events of attempts, as that of a [Config] is: JobStarted when a job is fetched,
+	// and the outcome when it is written. There is none for a job that [Claimer.Release] returns, nor for a lost one, of which the Claimer does not know
+	// what has become; a job has no args in the event of a Finish that has read it. A panic is logged by slog.Default.
+	Observe func(Event)
+
 	store Store
 
 	mu       sync.Mutex
@@ -204,26 +210,41 @@ func (c *Claimer) prepareAttempts(ctx context.Context, f Fetch, claim Claim, got
 	fetched := Fetched{Session: claim.Session, Next: got.Next}
 	counts, now := &c.program(f.Worker).counters, time.Now()
 	var known []Outcome // outcomes to write before the attempts
-	for _, j := range got.Jobs {
-		counts.began(now, j, max(j.Started.Sub(j.RunAt), 0))
+	events := make([]Event, len(got.Jobs))
+	for i, j := range got.Jobs {
+		wait := max(j.Started.Sub(j.RunAt), 0)
+		counts.began(now, j, wait)
 		unfit := j.prepareAttempt(got.Expired[j.ID], false)
 		if unfit == nil {
 			fetched.Jobs = append(fetched.Jobs, j)
+			events[i] = Event{Kind: JobStarted, Wait: wait}
 		} else {
 			counts.ended(now, j, *unfit, time.Time{})
+			events[i] = *unfit
 		}
 		if unfit != nil || got.Expired[j.ID] != "" {
 			known = append(known, j.outcome(nil))
 		}
 	}
+	var lost []ID
 	if len(known) > 0 {
-		lost, err := c.store.Settle(ctx, claim.Session, known...)
-		if err != nil {
+		var err error
+		if lost, err = c.store.Settle(ctx, claim.Session, known...); err != nil {
 			return Fetched{}, 0, errors.Join(err, c.Release(ctx, fetched))
 		}
 		fetched.Jobs = slices.DeleteFunc(fetched.Jobs, func(j *Job) bool { return slices.Contains(lost, j.ID) })
 	}
+	for i, j := range got.Jobs {
+		if !slices.Contains(lost, j.ID) {
+			c.observe(j, events[i])
+		}
+	}
 	return fetched, got.Next, nil
+}
+
+func (c *Claimer) observe(j *Job, e Event) {
+	e.Job, e.Worker = j, j.Worker
+	observe(c.Observe, slog.Default(), e)
 }
 
 // An End reports how an attempt ended, see [Claimer.Finish].
@@ -282,7 +303,9 @@ func (c *Claimer) Finish(ctx context.Context, ends ...End) (lost []ID, err error
 		lost = append(lost, gone...)
 		for _, o := range of {
 			if !slices.Contains(gone, o.Job.ID) {
-				c.program(o.Job.Worker).counters.ended(time.Now(), o.Job, events[o.Job.ID].ofState(o.Job.State), o.Job.Started)
+				event := events[o.Job.ID].ofState(o.Job.State)
+				c.program(o.Job.Worker).counters.ended(time.Now(), o.Job, event, o.Job.Started)
+				c.observe(o.Job, event)
 			}
 		}
 		finishedHere(c.store, func(yield func(ID) bool) {
@@ -337,7 +360,7 @@ func (end *End) decide(j *Job) (o Outcome, event Event) {
 		event.Elapsed, throttle = elapsed, event.Throttle
 		switch event.Kind {
 		case JobCompleted:
-			then = end.Then
+			then, event.Then = end.Then, end.Then
 		case JobRetried, JobDiscarded, JobCanceled:
 			j.Failures[len(j.Failures)-1].Stack = cut(end.Stack, maxStack)
 		}

@@ -3,6 +3,7 @@ package job_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -395,4 +396,67 @@ func TestClaimerRefuses(t *testing.T) {
 	if !errors.Is(err, job.ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
 	}
+}
+
+// TestClaimerObserves: the observer gets the events that the one of a worker gets, and no event for what does not count.
+func TestClaimerObserves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCounter(t)
+		var got []string
+		c.claimer.Observe = func(e job.Event) {
+			got = append(got, fmt.Sprintf("%v %s %s attempt %d wait %v elapsed %v delay %v then %d: %v",
+				e.Kind, e.Worker, e.Job.Kind, e.Job.Attempt, e.Wait, e.Elapsed, e.Delay, len(e.Then), e.Err))
+			panic("must not matter")
+		}
+		want := func(when string, events ...string) {
+			t.Helper()
+			if !slices.Equal(got, events) {
+				t.Errorf("%s: got\n%s, want\n%s", when, strings.Join(got, "\n"), strings.Join(events, "\n"))
+			}
+			got = nil
+		}
+		c.enqueue()
+		seconds(2)
+		end := c.fetchOne()
+		want("fetched", "started ruby-1 note attempt 1 wait 2s elapsed 0s delay 0s then 0: <nil>")
+		seconds(1)
+		next, err := job.New("note", []byte("{}"))
+		c.must(err)
+		end.Then = []*job.Job{next}
+		c.finish(end)
+		want("finished", "completed ruby-1 note attempt 1 wait 0s elapsed 1s delay 0s then 1: <nil>")
+		c.finish(end, end.ID)
+		want("finished again")
+
+		end = c.fetchOne()
+		got = nil
+		end.Err = job.Snooze(time.Hour)
+		c.finish(end)
+		want("snoozed", "snoozed ruby-1 note attempt 1 wait 0s elapsed 0s delay 1h0m0s then 0: <nil>")
+
+		canceled := c.enqueue()
+		end = c.fetchOne()
+		got = nil
+		_, err = job.Apply(c.ctx, c.store, job.Filter{IDs: []job.ID{canceled}}, job.ActionCancel)
+		c.must(err)
+		end.Err = errFlaky
+		c.finish(end)
+		want("canceled", "canceled ruby-1 note attempt 1 wait 0s elapsed 0s delay 0s then 0: flaky")
+
+		c.enqueue(job.MaxAttempts(1))
+		c.fetchOne()
+		got = nil
+		seconds(31)
+		if again := c.fetch(job.Fetch{}); len(again.Jobs) > 0 {
+			t.Errorf("fetched %d jobs that are out of attempts", len(again.Jobs))
+		}
+		want("its process died", "discarded ruby-1 note attempt 2 wait 0s elapsed 0s delay 0s then 0: "+
+			"the process died once while it ran the job, which is out of attempts (1)")
+
+		c.enqueue()
+		fetched := c.fetch(job.Fetch{})
+		got = nil
+		c.must(c.claimer.Release(c.ctx, fetched))
+		want("released")
+	})
 }

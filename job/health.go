@@ -1,6 +1,7 @@
 package job
 
 import (
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -55,18 +56,23 @@ func (w *Worker) Health() Health {
 	return h
 }
 
-// observe calls the observer. If that panics, the job of the event must not stay running forever.
+// observe calls the observer.
 func (r *run) observe(e Event) {
-	if r.config.Observe == nil {
+	e.Worker = r.config.Name
+	observe(r.config.Observe, r.config.Logger, e)
+}
+
+// observe calls an observer, or none if it is nil. If that panics, the job of the event must not stay running forever.
+func observe(observer func(Event), logger *slog.Logger, e Event) {
+	if observer == nil {
 		return
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			r.config.Logger.Error("job: Config.Observe panicked", "event", e.Kind, "panic", v)
+			logger.Error("job: Config.Observe panicked", "event", e.Kind, "panic", v)
 		}
 	}()
-	e.Worker = r.config.Name
-	r.config.Observe(e)
+	observer(e)
 }
 
 // storeFailed reports the nth failure in a row. It logs the first, and then each time that their number has doubled.

@@ -29,7 +29,9 @@ func (p *plan) parts(store job.Store, finder storage.Finder) (handler http.Handl
 	newJob := func(kind string, args json.RawMessage, opts ...job.EnqueueOption) (*job.Job, error) {
 		return jobs.NewJob(kind, args, opts...)
 	}
-	requests := api.New(api.Config{Store: store, ReadOnly: access.ReadOnly, Mask: p.Mask, Actor: access.Name, Logger: p.logger, New: newJob})
+	requests := api.New(api.Config{
+		Store: store, ReadOnly: access.ReadOnly, Mask: p.Mask, Actor: access.Name, Observe: m.Observe, Logger: p.logger, New: newJob,
+	})
 	mux.Handle(api.Prefix+"/", requests)
 	d := dash.Config{Store: store, ReadOnly: access.ReadOnly, Mask: p.Mask, Logs: finder, Actor: access.Name, Logger: p.logger, New: newJob}
 	if p.users > 0 {
