@@ -30,13 +30,13 @@ type lines struct {
 	file   string         // value of the attribute file, empty for none
 
 	mu      sync.Mutex
-	line    []byte // the current line, without its end
-	beyond  int    // bytes of the line beyond the limit
-	record  []byte // lines of the current record; nil for none
-	missing int    // bytes of the record beyond the limit
+	line    []byte    // the current line, without its end
+	beyond  int       // bytes of the line beyond the limit
+	record  []byte    // lines of the current record; nil for none
+	missing int       // bytes of the record beyond the limit
 	since   time.Time // when the record began
 	last    time.Time // when its last line ended
-	taken   int // number of records so far
+	taken   int       // number of records so far
 	decoder jsonlines.Decoder
 	view    logs.View
 }
