@@ -113,12 +113,15 @@ func (p *plan) run(ctx context.Context, store storage.Store, c server.Config) (*
 	if err := p.forwardAll(ctx, store); err != nil {
 		return nil, err
 	}
-	meanwhile.Go(ctx, p.webhooks.run, meanwhile.InBackground(), meanwhile.Name("webhooks"))
+	webhooks := meanwhile.Go(ctx, p.webhooks.run, meanwhile.InBackground(), meanwhile.Name("webhooks"))
 	p.running.Store(server)
 	defer p.running.Store(nil)
 	if err = server.Run(ctx); errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("%w: stop what listens there, or give another address", err)
 	}
+	webhooks.Cancel(nil)
+	<-webhooks.Done()
+	p.webhooks.finish(ctx) // also those of the last records
 	return server, err
 }
 

@@ -3,6 +3,7 @@ package logs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -26,6 +27,7 @@ type webhooks struct {
 // A webhookCall is a call for an event of an alert.
 type webhookCall struct {
 	alert string
+	state string
 	event string // unique for each event of an alert, so that it is enqueued once
 	args  httprequest.Args
 }
@@ -36,7 +38,10 @@ const (
 	callsAtOnce    = 4   // concurrent calls by the log server
 	callsKept      = time.Hour
 	enqueueRetries = 20
+	lastCalls      = 5 * time.Second // for enqueueing the rest when the log server has ended
 )
+
+var errNoWorker = errors.New("the log server, which would make the call, has ended")
 
 func newWebhooks(requests httprequest.Config, grace time.Duration, logger *slog.Logger) *webhooks {
 	return &webhooks{requests: requests, grace: grace, logger: logger, calls: make(chan webhookCall, mostCalls)}
@@ -85,13 +90,18 @@ func (w *webhooks) call(url string, e server.AlertEvent) {
 		return
 	}
 	c := webhookCall{
-		alert: a.Name, event: a.Name + " " + e.State() + " " + e.Time.UTC().Format(time.RFC3339Nano),
+		alert: a.Name, state: e.State(), event: a.Name + " " + e.State() + " " + e.Time.UTC().Format(time.RFC3339Nano),
 		args: httprequest.Args{Method: "POST", URL: url, JSON: body, Sign: true},
 	}
+	w.add(c)
+}
+
+// add adds a call to those that wait to be enqueued.
+func (w *webhooks) add(c webhookCall) {
 	select {
 	case w.calls <- c:
 	default:
-		w.logger.Error("logs: the webhook of an alert is not called: too many calls are waiting", "alert", a.Name, "state", e.State(), "waiting", mostCalls)
+		w.logger.Error("logs: the webhook of an alert is not called: too many calls are waiting", "alert", c.alert, "state", c.state, "waiting", mostCalls)
 	}
 }
 
@@ -107,11 +117,37 @@ func (w *webhooks) run(ctx context.Context) error {
 				jobs = memory.New()
 				meanwhile.Go(ctx, w.worker(jobs).Run, meanwhile.InBackground(), meanwhile.Name("worker"))
 			}
-			if err := w.enqueue(ctx, jobs, c); err != nil {
-				w.logger.Error("logs: the webhook of an alert is not called: its job was not enqueued", "alert", c.alert, "error", err)
+			if err := w.enqueue(ctx, jobs, c); err != nil && ctx.Err() != nil {
+				w.add(c) // for finish
+			} else if err != nil {
+				w.lost(c, err)
 			}
 		}
 	}
+}
+
+// finish enqueues the calls that are left when the server and run have ended. Those that nobody would make any more are logged.
+func (w *webhooks) finish(ctx context.Context) {
+	_ = meanwhile.Shield(ctx, lastCalls, func(ctx context.Context) error {
+		for {
+			select {
+			case c := <-w.calls:
+				err := errNoWorker
+				if w.jobs != nil {
+					err = w.enqueue(ctx, w.jobs, c)
+				}
+				if err != nil {
+					w.lost(c, err)
+				}
+			default:
+				return nil
+			}
+		}
+	}, meanwhile.Timeout(lastCalls), meanwhile.Name("last webhooks"))
+}
+
+func (w *webhooks) lost(c webhookCall, err error) {
+	w.logger.Error("logs: the webhook of an alert is not called: its job was not enqueued", "alert", c.alert, "error", err)
 }
 
 // worker returns a worker that makes the calls if no other worker does.
