@@ -40,10 +40,11 @@ func (c *Command) drained(ctx context.Context, s job.Store, queues []job.QueueIn
 	return true
 }
 
-// anyDue reports whether a due job of a queue can be run by this command: jobs of other kinds are for other workers.
+// anyDue reports whether a due job of a queue can be run by this command: jobs of other kinds are for other workers. The times of jobs are those of
+// the store, whose clock may be ahead of that of this process, so a job that was due when it was enqueued counts, whatever the time is here.
 func anyDue(ctx context.Context, s job.Store, queue string) bool {
 	for j, err := range job.List(ctx, s, ours(queue)) {
-		if err != nil || !j.RunAt.After(time.Now()) {
+		if err != nil || !j.RunAt.After(j.Created) || !j.RunAt.After(time.Now()) {
 			return true
 		}
 	}
