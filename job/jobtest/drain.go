@@ -26,7 +26,8 @@ func Drain(t testing.TB, store job.Store, handlers ...job.Handler) Drained {
 	return d.done
 }
 
-// DrainFor is [Drain], and continues with jobs that become due within a duration from now: it sleeps until the next job is due.
+// DrainFor is [Drain], and continues with jobs that become due within a duration from now: it sleeps until the next job is due. Jobs without a handler
+// stay.
 // It is meant for testing/synctest with a store in memory, where sleeping takes no time.
 func DrainFor(t testing.TB, store job.Store, within time.Duration, handlers ...job.Handler) Drained {
 	t.Helper()
@@ -48,6 +49,7 @@ func DrainFor(t testing.TB, store job.Store, within time.Duration, handlers ...j
 type drain struct {
 	store    job.Store
 	handlers []job.Handler
+	kinds    []string // of the handlers, as the worker claims them
 
 	mu   sync.Mutex
 	done Drained
@@ -93,6 +95,7 @@ func (d *drain) work(t testing.TB, queues []job.QueueConfig) {
 	if err := job.NewWorker(idle, config, d.handlers...).Run(ctx); err != nil {
 		t.Fatalf("jobtest.Drain: %v", err)
 	}
+	d.kinds = idle.kinds
 	left.endTest(t, "jobtest.Drain")
 }
 
@@ -113,20 +116,20 @@ func (d *drain) count(e job.Event) {
 	}
 }
 
-// next returns when the first job of the queues that are not paused is due.
+// next returns when the first job that has a handler, of the queues that are not paused, is due.
 func (d *drain) next(t testing.TB) (time.Time, bool) {
 	t.Helper()
 	infos, err := d.store.Queues(t.Context())
 	if err != nil {
 		t.Fatalf("jobtest.DrainFor: %v", err)
 	}
-	filter := job.Filter{States: []job.State{job.Queued}}
+	filter := job.Filter{States: []job.State{job.Queued}, Kinds: d.kinds}
 	for _, q := range infos {
 		if !q.Paused {
 			filter.Queues = append(filter.Queues, q.Name)
 		}
 	}
-	if len(filter.Queues) == 0 {
+	if len(filter.Queues) == 0 || len(d.kinds) == 0 {
 		return time.Time{}, false
 	}
 	var first time.Time
@@ -147,6 +150,7 @@ type untilIdle struct {
 	idle func()
 
 	mu      sync.Mutex
+	kinds   []string
 	held    map[job.ID]bool
 	settled bool   // all claimed jobs are settled, so the worker has to claim again
 	wake    func() // ends the wait
@@ -155,6 +159,7 @@ type untilIdle struct {
 func (u *untilIdle) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	u.mu.Lock()
 	before := len(u.held)
+	u.kinds = c.Kinds
 	u.mu.Unlock()
 	got, err := u.Store.Claim(ctx, c)
 	u.mu.Lock()

@@ -142,6 +142,31 @@ func TestDrainFor(t *testing.T) {
 	})
 }
 
+// TestDrainForLeavesOtherKinds: a job without a handler stays, due or not, and the test goes on.
+func TestDrainForLeavesOtherKinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, start := memory.New(), time.Now()
+		other, err := job.New("other", []byte("null"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := job.Insert(t.Context(), store, other, mailTo(t, "in an hour", job.In(time.Hour))); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []jobtest.Drained{{Completed: 1}, {}} {
+			if got := jobtest.DrainFor(t, store, 100*time.Hour, sendMail.Handle(func(context.Context, mail) error { return nil })); got != want {
+				t.Errorf("drained %+v, want %+v", got, want)
+			}
+		}
+		if took := time.Since(start); took < time.Hour || took > 2*time.Hour {
+			t.Errorf("took %v, want an hour", took)
+		}
+		if got := jobtest.DrainFor(t, store, time.Hour); got != (jobtest.Drained{}) {
+			t.Errorf("drained %+v without a handler", got)
+		}
+	})
+}
+
 func TestEnqueued(t *testing.T) {
 	store := memory.New()
 	for _, to := range []string{"a", "b"} {

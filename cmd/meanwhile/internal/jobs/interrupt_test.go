@@ -23,7 +23,7 @@ import (
 
 // TestInterruptedEnqueue interrupts the reading of an endless pipe: the reported number is right.
 func TestInterruptedEnqueue(t *testing.T) {
-	c, err, said := interruptEnqueue(t, func(*Command) {})
+	c, said, err := interruptEnqueue(t, func(*Command) {})
 	if !errors.Is(err, interrupt.Err) {
 		t.Errorf("got %v, want %v", err, interrupt.Err)
 	}
@@ -36,7 +36,7 @@ func TestInterruptedEnqueue(t *testing.T) {
 
 // TestInterruptedEnqueueFails: lines that were read, but not enqueued because the store failed, are not reported as enqueued.
 func TestInterruptedEnqueueFails(t *testing.T) {
-	_, err, said := interruptEnqueue(t, func(c *Command) {
+	_, said, err := interruptEnqueue(t, func(c *Command) {
 		db, err := sql.Open("sqlite", c.Store)
 		if err != nil {
 			t.Fatal(err)
@@ -55,7 +55,7 @@ func TestInterruptedEnqueueFails(t *testing.T) {
 }
 
 // interruptEnqueue interrupts the reading of an endless pipe when 1,000 jobs are enqueued and before has been called. There are more lines.
-func interruptEnqueue(t *testing.T, before func(*Command)) (c *Command, err error, said string) {
+func interruptEnqueue(t *testing.T, before func(*Command)) (c *Command, said string, err error) {
 	t.Helper()
 	c = &Command{Target: Target{Store: filepath.Join(t.TempDir(), "jobs.db")}}
 	if err := (&Migrate{}).Run(c, probe.Streams{Out: io.Discard}); err != nil {
@@ -85,7 +85,7 @@ func interruptEnqueue(t *testing.T, before func(*Command)) (c *Command, err erro
 		t.Fatal(err)
 	}
 	err = <-ended
-	return c, err, text.String()
+	return c, text.String(), err
 }
 
 // An interruptedStore interrupts the process in the second part of an action, which then fails.

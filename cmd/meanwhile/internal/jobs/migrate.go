@@ -19,7 +19,7 @@ type Migrate struct {
 // Help is the text above the flags.
 func (*Migrate) Help() string {
 	return `Creates missing tables and migrates older ones to the current version; it does nothing when they are up to date. Several
-processes may run it at the same time. A SQLite file is migrated by any program that opens it.`
+processes may run it at the same time. A SQLite file is migrated by any program that opens it. Redis has no tables.`
 }
 
 // A migrator is a store with tables.
@@ -48,7 +48,10 @@ func (m *Migrate) Run(c *Command, streams probe.Streams) error {
 func (m *Migrate) migrate(ctx context.Context, c *Command, streams probe.Streams, s job.Store) error {
 	store, ok := s.(migrator)
 	if !ok {
-		return fmt.Errorf("store %s: it has no tables", &c.Target)
+		if m.To != nil {
+			return fmt.Errorf("store %s: it has no tables, and so no versions of them: leave --to out", &c.Target)
+		}
+		return m.report(c, streams, "the store has no tables, and needs no migration")
 	}
 	if m.To == nil {
 		if err := store.Migrate(ctx); err != nil {

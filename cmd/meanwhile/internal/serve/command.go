@@ -60,7 +60,7 @@ Without users and tokens it serves this machine only.
 
 Ctrl-C waits up to 5 seconds for running requests and jobs, then exits; a second one exits immediately.
 
-Exit codes: 0 stopped; 1 not able to serve; 2 usage error; 124 something did not stop in time.`
+Exit codes: 0 stopped; 1 not able to serve; 2 usage error; 124 something did not stop in time; 130 interrupted before it served.`
 }
 
 // Run serves. If the exit code is not 0, it exits the process.
