@@ -71,7 +71,7 @@ func (f *follow) once(ctx context.Context) (connected bool, err error) {
 		case !connected:
 			return false, errors.New("the answer does not say where it begins")
 		case l.Missed != "":
-			f.left = !f.yield(logs.Record{}, errors.New(l.Missed))
+			f.left = !f.yield(logs.Record{}, &storage.MissedError{Reason: l.Missed})
 		case l.record != nil:
 			f.query.After[l.record.Service] = max(f.query.After[l.record.Service], l.record.Number)
 			f.left = !f.yield(*l.record, nil)

@@ -100,12 +100,13 @@ func TestFollowAfter(t *testing.T) {
 // TestFollowSaysWhatItMisses: a follow reports missed records, and yields the rest.
 func TestFollowSaysWhatItMisses(t *testing.T) {
 	s := newShelf()
-	s.missed = errors.New("17 records came too fast")
+	s.missed = &storage.MissedError{Reason: "17 records came too fast"}
 	client, _ := serve(t, Handler(s, nil), Config{})
 	missed := false
 	for r, err := range client.Follow(t.Context(), storage.Query{}) {
 		if err != nil {
-			if missed = true; err.Error() != s.missed.Error() {
+			got, ok := errors.AsType[*storage.MissedError](err)
+			if missed = true; !ok || got.Error() != s.missed.Error() {
 				t.Errorf("got %v", err)
 			}
 			s.add(someRecords(1)...)

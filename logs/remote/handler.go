@@ -113,12 +113,13 @@ func (h *handler) follow(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		for record, err := range records {
+			missed, tooSlow := errors.AsType[*storage.MissedError](err)
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
-			case err != nil:
-				err = l.control(&control{Missed: err.Error()})
-			default:
+			case tooSlow:
+				err = l.control(&control{Missed: missed.Error()})
+			case err == nil:
 				err = l.record(&record)
 			}
 			if err != nil {

@@ -100,7 +100,7 @@ func (f *follower) step(ctx context.Context) error {
 		f.place = place{oldest.Number, 0, oldest.before}
 		if missed > 0 {
 			s.mu.Unlock()
-			if !f.yield(logs.Record{}, fmt.Errorf("too slow: %d records came in that were not looked at", missed)) {
+			if !f.yield(logs.Record{}, &storage.MissedError{Reason: fmt.Sprintf("too slow: %d records came in that were not looked at", missed)}) {
 				return errLeft
 			}
 			return nil

@@ -17,7 +17,7 @@ type Finder interface {
 	Find(ctx context.Context, q Query) meanwhile.Stream[logs.Record]
 
 	// Follow yields the matching records that arrive after the call, in the order of arrival, until ctx is canceled. A reader that is
-	// too slow gets an error with the number of records that it misses, and then the remaining records.
+	// too slow gets a [*MissedError] with the number of records that it misses, and then the remaining records; any other error is the last.
 	Follow(ctx context.Context, q Query) meanwhile.Stream[logs.Record]
 
 	// Histogram counts the records that match, by level, in n equal intervals from q.Since to q.Until. It may stop early, when it has
@@ -103,3 +103,9 @@ type Store interface {
 	// Close syncs and closes the files. Later calls return [logs.ErrClosed].
 	Close() error
 }
+
+// A MissedError is yielded by Follow, of a [Finder], to a reader that was too slow. It does not end the stream.
+type MissedError struct{ Reason string }
+
+// Error returns the reason.
+func (e *MissedError) Error() string { return e.Reason }

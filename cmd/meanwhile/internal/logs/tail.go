@@ -2,6 +2,7 @@ package logs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
@@ -78,15 +79,15 @@ func (c *Tail) newest(ctx context.Context, f storage.Finder, q storage.Query, p 
 	return after, err
 }
 
-// follow prints new records. An error that does not end it is reported.
+// follow prints new records, and reports at once those that it misses.
 func (c *Tail) follow(ctx context.Context, f storage.Finder, q storage.Query, p *printer, streams probe.Streams) error {
-	var failed error
 	for r, err := range f.Follow(ctx, q) {
-		if failed != nil {
-			fmt.Fprintf(streams.Err, "meanwhile: %s\n", safe(failed.Error()))
-		}
-		if failed = err; err != nil {
+		if missed, ok := errors.AsType[*storage.MissedError](err); ok {
+			fmt.Fprintf(streams.Err, "meanwhile: %s\n", safe(missed.Error()))
 			continue
+		}
+		if err != nil {
+			return err
 		}
 		err := p.print(&r)
 		if last := p.w.Flush(); last != nil {
@@ -96,5 +97,5 @@ func (c *Tail) follow(ctx context.Context, f storage.Finder, q storage.Query, p 
 			return err
 		}
 	}
-	return failed
+	return nil
 }
