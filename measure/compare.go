@@ -61,7 +61,7 @@ func Compare(ctx context.Context, config Config, functions ...Function) (Report,
 		c.series = append(c.series, &series{Function: f})
 	}
 	err := c.run(ctx, total)
-	return c.report(), err
+	return c.report(err == nil), err
 }
 
 func check(config Config, functions []Function) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -220,7 +221,7 @@ func TestCompareForEver(t *testing.T) {
 // The rounds that were complete when ctx was canceled are reported, and nothing of the one that was not.
 func TestCompareCanceled(t *testing.T) {
 	stop := errors.New("stop")
-	for after, rounds := range map[time.Duration]int{0: 0, 43500 * time.Millisecond: 16} { // after one of the two calls of round 17
+	for after, rounds := range map[time.Duration]int{0: 0, 17500 * time.Millisecond: 3, 43500 * time.Millisecond: 16} { // after one of the two calls of rounds 4 and 17
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(after, func() { cancel(stop) })
@@ -233,6 +234,10 @@ func TestCompareCanceled(t *testing.T) {
 			}
 			if rounds == 0 && report.String() != "Note: no round was complete, so there is nothing to report.\n" {
 				t.Errorf("got %s", report)
+			}
+			if early := "only 3 rounds were complete when the comparison ended early, at least 5 are needed to tell a difference from noise"; rounds == 3 &&
+				!slices.Equal(report.Notes, []string{early}) {
+				t.Errorf("got the notes %q, want %q", report.Notes, early)
 			}
 			if rounds > 0 && len(report.Results) != 2 {
 				t.Fatalf("got %+v", report)

@@ -106,11 +106,11 @@ func TestBusy(t *testing.T) {
 	s.calls.add(1)
 	s.rounds = []float64{1}
 	c := comparison{series: []*series{s}, rounds: 1, canary: canary{took: []float64{1, 1, 1, 2, 2}}}
-	if notes := c.report().Notes; len(notes) != 1 || !strings.HasPrefix(notes[0], "the machine was busy: the same small work took up to 2.0 times as long") {
+	if notes := c.report(true).Notes; len(notes) != 1 || !strings.HasPrefix(notes[0], "the machine was busy: the same small work took up to 2.0 times as long") {
 		t.Errorf("got %q", notes)
 	}
 	c.canary.took = []float64{1, 1, 1.1}
-	if notes := c.report().Notes; len(notes) != 0 {
+	if notes := c.report(true).Notes; len(notes) != 0 {
 		t.Errorf("got %q", notes)
 	}
 	c.canary = canary{}

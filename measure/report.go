@@ -37,7 +37,8 @@ type Result struct {
 // busyFrom is the slowdown of the canary above which a machine counts as busy.
 const busyFrom = 1.25
 
-func (c *comparison) report() Report {
+// report returns what was measured. whole means that the comparison has not ended early.
+func (c *comparison) report(whole bool) Report {
 	r := Report{Rounds: c.rounds, Results: []Result{}, Notes: []string{}}
 	if c.rounds == 0 {
 		r.Notes = append(r.Notes, "no round was complete, so there is nothing to report")
@@ -48,8 +49,11 @@ func (c *comparison) report() Report {
 		r.Results = append(r.Results, s.result(c.series[0]))
 	}
 	if c.rounds < leastRounds && len(c.series) > 1 {
-		r.Notes = append(r.Notes, fmt.Sprintf("only %d rounds fit into the time, at least %d are needed to tell a difference from noise: "+
-			"give Config.Time at least %v", c.rounds, leastRounds, c.timeFor(leastRounds)))
+		ended, remedy := "fit into the time", fmt.Sprintf(": give Config.Time at least %v", c.timeFor(leastRounds))
+		if !whole {
+			ended, remedy = "were complete when the comparison ended early", ""
+		}
+		r.Notes = append(r.Notes, fmt.Sprintf("only %d rounds %s, at least %d are needed to tell a difference from noise%s", c.rounds, ended, leastRounds, remedy))
 	}
 	if slow := c.canary.slowdown(); slow > busyFrom {
 		r.Notes = append(r.Notes, fmt.Sprintf("the machine was busy: the same small work took up to %.1f times as long in some rounds as in others; "+
