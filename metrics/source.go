@@ -93,10 +93,9 @@ func call[T any](ctx context.Context, s *source, name string, fn func(context.Co
 		got T
 		err error
 	}
-	if s.hangs.Load() {
+	if !s.hangs.CompareAndSwap(false, true) {
 		err = errHangs
 	} else {
-		s.hangs.Store(true)
 		done := make(chan answer, 1)
 		go func() {
 			a := answer{err: meanwhile.ErrGoexit} // unless it returns
