@@ -51,6 +51,7 @@ var layoutRules = []layoutRule{
 	{packages: "internal/push", ours: []string{"internal/retryafter"}, tests: []string{"internal/..."}},
 	{packages: "internal/journal", ours: []string{"internal/datafolder"}, tests: []string{"internal/testenv"}},
 	{packages: "internal/lanes", ours: []string{"job"}, tests: []string{"internal/..."}},
+	{packages: "internal/migrate", ours: []string{"job"}, tests: []string{"internal/..."}},
 	{packages: "internal/lanes/lanelaw", ours: []string{"job"}, modules: []string{"pgregory.net/rapid"}, helper: true},
 	{packages: "internal/logwire", modules: []string{"github.com/klauspost/compress"}},
 	{packages: "internal/...", tests: []string{"internal/..."}},

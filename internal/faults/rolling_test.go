@@ -97,11 +97,25 @@ func findBefore(t *testing.T, store string) (commit string, version int) {
 	if store == "redis" {
 		return commit, 0
 	}
+	return commit, latest(t, commit, folder)
+}
+
+// latest returns the version of the newest migration in a folder at a commit.
+func latest(t *testing.T, commit, folder string) (version int) {
+	t.Helper()
 	files, err := git(t, "ls-tree", "--name-only", commit, folder+"/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return commit, strings.Count(files, ".up.sql")
+	for file := range strings.FieldsSeq(files) {
+		number, _, _ := strings.Cut(filepath.Base(file), "_")
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			t.Fatalf("migration %s at %s: %v", file, commit, err)
+		}
+		version = max(version, n)
+	}
+	return version
 }
 
 // readableFrom returns the file of the oldest migration whose program works with the tables of the newest migration.
@@ -111,8 +125,9 @@ func readableFrom(t *testing.T, folder string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := all[migrate.ReadableFrom(all, len(all))-1]
-	return filepath.Join(folder, fmt.Sprintf("%04d_%s.up.sql", m.Version, m.Name))
+	from := migrate.ReadableFrom(all, migrate.Latest(all))
+	i := slices.IndexFunc(all, func(m migrate.Migration) bool { return m.Version == from })
+	return filepath.Join(folder, fmt.Sprintf("%04d_%s.up.sql", all[i].Version, all[i].Name))
 }
 
 // firstLayout returns the first commit with the key layout that the Redis store has today.

@@ -1,4 +1,5 @@
-// Package migrate reads numbered migrations and plans which of them to run. It does not run them: that differs between databases.
+// Package migrate reads the numbered migrations of a store of jobs, plans which of them to run, and checks the version of a schema. It does not run them:
+// that differs between databases.
 package migrate
 
 import (
@@ -20,11 +21,9 @@ type Migration struct {
 	ReadableFrom int
 }
 
-// ErrNewer is the error of Plan for a schema that was migrated by a newer program.
-var ErrNewer = errors.New("the schema is newer than this program")
-
-// Load reads the migrations in the top folder of fsys: for each version, counted from 1 without gaps, a file
-// NNNN_name.up.sql and a file NNNN_name.down.sql. Files that do not end in .sql are left out.
+// Load reads the migrations in the top folder of fsys: for each version, without gaps, a file NNNN_name.up.sql and a file NNNN_name.down.sql. The
+// first migration may have a number above 1: then it creates the whole schema of its version, and earlier versions are not supported. Files that do not
+// end in .sql are left out.
 func Load(fsys fs.FS) ([]Migration, error) {
 	files, err := fs.Glob(fsys, "*.sql")
 	if err != nil {
@@ -58,16 +57,32 @@ func Load(fsys fs.FS) ([]Migration, error) {
 			m.Down = string(text)
 		}
 	}
+	if len(found) == 0 {
+		return nil, errors.New("there are no migrations")
+	}
 	slices.SortFunc(found, func(a, b Migration) int { return a.Version - b.Version })
 	for i, m := range found {
-		switch {
-		case m.Version != i+1:
-			return nil, fmt.Errorf("migration %d is missing", i+1)
+		switch want := found[0].Version + i; {
+		case m.Version != want:
+			return nil, fmt.Errorf("migration %d is missing", want)
 		case m.Up == "" || m.Down == "":
 			return nil, fmt.Errorf("migration %d, %s, lacks its up or its down file, or it is empty", m.Version, m.Name)
 		}
 	}
 	return found, nil
+}
+
+// MustLoad is Load for the folder migrations of files that are part of the program. It panics if they are wrong.
+func MustLoad(files fs.FS) []Migration {
+	folder, err := fs.Sub(files, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	all, err := Load(folder)
+	if err != nil {
+		panic(err)
+	}
+	return all
 }
 
 // readableFrom reads the first line of a migration.
@@ -82,14 +97,6 @@ func readableFrom(version int, up string) (int, error) {
 		return 0, fmt.Errorf("it says that it is readable from %q: give a version from 1 to %d", number, version)
 	}
 	return from, nil
-}
-
-// ReadableFrom returns the oldest version whose programs work with the tables of a version.
-func ReadableFrom(migrations []Migration, version int) int {
-	if version < 1 || version > len(migrations) {
-		return version
-	}
-	return migrations[version-1].ReadableFrom
 }
 
 func parseName(file string) (version int, name string, up bool, err error) {

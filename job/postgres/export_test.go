@@ -1,6 +1,13 @@
 package postgres
 
-import "github.com/jackc/pgx/v5/pgxpool"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/meanwhile-go/meanwhile/internal/migrate"
+)
 
 // SQL returns a statement of a store, to test its plan.
 func (s *Store) SQL(name string) string { return s.sql(name) }
@@ -21,3 +28,15 @@ func (s *Store) ForgetLane(key string) {
 
 // MergeCounts makes the next call that writes counts merge them.
 func (s *Store) MergeCounts() { s.deltas.Store(compactAfter - 1) }
+
+// AddMigration makes the store that of a newer program, which has one more migration. It returns the version of that.
+func (s *Store) AddMigration(up, down string, readableFrom int) int {
+	latest := migrate.Latest(s.migrations)
+	s.migrations = append(slices.Clone(s.migrations), migrate.Migration{
+		Version: latest + 1, Name: "added", Up: up, Down: down, ReadableFrom: cmp.Or(readableFrom, latest+1),
+	})
+	return latest + 1
+}
+
+// Version returns the version of the schema that the store's program knows.
+func (s *Store) Version() int { return migrate.Latest(s.migrations) }

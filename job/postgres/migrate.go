@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 	"time"
 
@@ -18,17 +17,8 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-var migrations = sync.OnceValue(func() []migrate.Migration {
-	files, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		panic("postgres: " + err.Error())
-	}
-	found, err := migrate.Load(files)
-	if err != nil {
-		panic("postgres: " + err.Error())
-	}
-	return found
-})
+// migrations are loaded once. A store has them in a field of its own, so that a test can add newer ones to one of two stores.
+var migrations = sync.OnceValue(func() []migrate.Migration { return migrate.MustLoad(migrationFiles) })
 
 // migrateTimeout bounds a migration whose ctx has no deadline: it may have to build indexes.
 const migrateTimeout = time.Hour
@@ -39,7 +29,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.Ping(ctx); err == nil {
 		return nil
 	}
-	return s.MigrateTo(ctx, migrate.Latest(migrations()))
+	return s.MigrateTo(ctx, migrate.Latest(s.migrations))
 }
 
 // MigrateTo migrates the tables to a version, up or down, in one transaction; 0 drops them, with every job.
@@ -88,10 +78,8 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx, target int) error {
 	if err != nil {
 		return err
 	}
-	steps, err := migrate.Plan(migrations(), version, target)
-	if errors.Is(err, migrate.ErrNewer) {
-		return fmt.Errorf("%w: %w", job.ErrSchema, err)
-	} else if err != nil {
+	steps, err := migrate.Plan(s.migrations, version, target)
+	if err != nil {
 		return err
 	}
 	for _, step := range steps {
@@ -99,10 +87,7 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx, target int) error {
 			return fmt.Errorf("%v: %w", step, err)
 		}
 	}
-	if _, err := tx.Exec(ctx, s.sql("version_column")); err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, s.sql("version_set"), s.mode, target, migrate.ReadableFrom(migrations(), target))
+	_, err = tx.Exec(ctx, s.sql("version_set"), s.mode, target, migrate.ReadableFrom(s.migrations, target))
 	return err
 }
 
@@ -131,17 +116,14 @@ func (s *Store) check(ctx context.Context) error {
 		return nil
 	}
 	version, readableFrom, err := s.version(ctx, s.pool)
-	latest := migrate.Latest(migrations())
 	switch {
 	case errors.Is(err, errNoVersion) || err == nil && version == 0:
 		return job.ErrNoSchema
 	case err != nil:
 		return err
-	case version < latest:
-		return fmt.Errorf("%w: it has version %d, and %d is needed: migrate it (meanwhile jobs migrate)", job.ErrSchema, version, latest)
-	case readableFrom > latest:
-		return fmt.Errorf("%w: it has version %d, which programs that know version %d can use, and this one knows up to %d: update it",
-			job.ErrSchema, version, readableFrom, latest)
+	}
+	if err := migrate.Check(s.migrations, version, readableFrom); err != nil {
+		return err
 	}
 	s.checked.Store(true)
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
@@ -199,52 +200,6 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestMigrateWithJobs: jobs of the schema before are there after the migration, in each state, and can be claimed, settled and listed.
-func TestMigrateWithJobs(t *testing.T) {
-	s := open(t, database(t, server()))
-	const before = 4
-	var jobs []*job.Job
-	for range 3 {
-		jobs = append(jobs, newJob(t))
-	}
-	if _, err := s.Insert(t.Context(), jobs...); err != nil {
-		t.Fatal(err)
-	}
-	claim := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute, Kinds: []string{jobs[0].Kind}}
-	take := func() *job.Job {
-		t.Helper()
-		got, err := s.Claim(t.Context(), claim)
-		if err != nil || len(got.Jobs) != 1 {
-			t.Fatalf("claimed %d jobs, %v", len(got.Jobs), err)
-		}
-		return got.Jobs[0]
-	}
-	settle := func(j *job.Job) {
-		t.Helper()
-		j.State = job.Completed
-		if lost, err := s.Settle(t.Context(), 1, job.Outcomes(j)...); err != nil || len(lost) > 0 {
-			t.Fatalf("settle: %d lost, %v", len(lost), err)
-		}
-	}
-	settle(take())
-	running := take()
-	if err := s.MigrateTo(t.Context(), before); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Claim(t.Context(), claim); !errors.Is(err, job.ErrSchema) {
-		t.Errorf("a claim in the schema before: %v", err)
-	}
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	settle(running)
-	settle(take())
-	found, err := s.List(t.Context(), job.Filter{States: []job.State{job.Completed}, Limit: 10})
-	if err != nil || len(found) != 3 {
-		t.Errorf("%d jobs completed, %v, want 3", len(found), err)
-	}
-}
-
 // TestNewerSchemaThatIsReadable: a program continues to work with the tables of a newer version that allow it, so that both
 // versions can run side by side, and a rollback to the older one is possible.
 func TestNewerSchemaThatIsReadable(t *testing.T) {
@@ -281,19 +236,102 @@ func TestNewerSchemaThatIsReadable(t *testing.T) {
 	}
 }
 
-// TestSchemaOfBeforeReadableFrom: the version table once had no column readable_from.
-func TestSchemaOfBeforeReadableFrom(t *testing.T) {
+// TestUpgradeAndRollback: a newer program migrates tables that have jobs in each state, while an older one goes on with them, and then goes back.
+func TestUpgradeAndRollback(t *testing.T) {
 	url := database(t, server())
-	s, pool := open(t, url), connect(t, url)
-	execSQL(t, pool, "alter table meanwhile.version drop column readable_from")
-	if err := s.Ping(t.Context()); err != nil {
-		t.Errorf("Ping = %v", err)
+	older, newer := open(t, url), bare(t, url)
+	version := newer.AddMigration("alter table meanwhile.queued add column added text", "alter table meanwhile.queued drop column added", older.Version())
+	var jobs []*job.Job
+	for range 4 {
+		jobs = append(jobs, newJob(t))
 	}
-	if err := s.MigrateTo(t.Context(), 1); err != nil {
+	if _, err := older.Insert(t.Context(), jobs...); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Migrate(t.Context()); err != nil {
+	complete := func(s *postgres.Store, jobs ...*job.Job) {
+		t.Helper()
+		for _, j := range jobs {
+			j.State = job.Completed
+		}
+		if lost, err := s.Settle(t.Context(), 1, job.Outcomes(jobs...)...); err != nil || len(lost) > 0 {
+			t.Fatalf("settle: %d lost, %v", len(lost), err)
+		}
+	}
+	complete(older, claim(t, older, 1)...)
+	running := claim(t, older, 1)
+
+	want := fmt.Sprintf("it has version %d, and %d is needed: migrate it (meanwhile jobs migrate)", older.Version(), version)
+	if err := newer.Ping(t.Context()); !errors.Is(err, job.ErrSchema) || !strings.Contains(err.Error(), want) {
+		t.Errorf("Ping before the migration = %v, want %q", err, want)
+	}
+	if err := newer.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	insertSome(t, s)
+	complete(newer, running...)
+	complete(older, claim(t, newer, 1)...)
+	if err := bare(t, url).Ping(t.Context()); err != nil {
+		t.Errorf("Ping of an older program after the migration = %v", err)
+	}
+
+	if err := newer.MigrateTo(t.Context(), older.Version()); err != nil {
+		t.Fatal(err)
+	}
+	if err := newer.Ping(t.Context()); !errors.Is(err, job.ErrSchema) {
+		t.Errorf("Ping after the rollback = %v, want %v", err, job.ErrSchema)
+	}
+	complete(older, claim(t, older, 1)...)
+	found, err := older.List(t.Context(), job.Filter{States: []job.State{job.Completed}, Limit: 10})
+	if err != nil || len(found) != 4 {
+		t.Errorf("%d jobs have completed, %v, want 4", len(found), err)
+	}
+}
+
+// TestMigrateBesideAWriter has a program of the version before lock one table, and wait for another that the migration has locked: the server aborts
+// the migration, which has the shorter deadlock timeout, and the migration has to start again.
+func TestMigrateBesideAWriter(t *testing.T) {
+	ctx, url := t.Context(), database(t, server())
+	open(t, url)
+	newer, pool := bare(t, url+"?deadlock_timeout=3s"), connect(t, url)
+	newer.AddMigration("lock table meanwhile.unique_keys; lock table meanwhile.queued", "select 1", 0)
+	tx, err := pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // committed by then
+	if _, err := tx.Exec(ctx, "set local deadlock_timeout = '1min'; lock table meanwhile.queued in row exclusive mode"); err != nil {
+		t.Fatal(err)
+	}
+	err = meanwhile.Run(ctx, func(ctx context.Context) error {
+		meanwhile.Go(ctx, newer.Migrate)
+		waits := "select count(*) from pg_locks where not granted and relation = 'meanwhile.queued'::regclass"
+		for n := 0; n == 0; {
+			if err := pool.QueryRow(ctx, waits).Scan(&n); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, "lock table meanwhile.unique_keys in row exclusive mode"); err != nil {
+			return fmt.Errorf("the program of the version before: %w", err)
+		}
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := newer.Ping(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSchemaOfADevelopmentVersion: tables from before the first release cannot be migrated.
+func TestSchemaOfADevelopmentVersion(t *testing.T) {
+	url := database(t, server())
+	open(t, url)
+	execSQL(t, connect(t, url), "update meanwhile.version set version = 3, readable_from = 3")
+	s := bare(t, url)
+	const want = "it has version 3, from before the first release"
+	for what, err := range map[string]error{"Ping": s.Ping(t.Context()), "Migrate": s.Migrate(t.Context()), "MigrateTo(0)": s.MigrateTo(t.Context(), 0)} {
+		if !errors.Is(err, job.ErrSchema) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s = %v, want %q", what, err, want)
+		}
+	}
 }

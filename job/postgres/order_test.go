@@ -173,3 +173,17 @@ func TestRetryTakesKeysBeforeItLocksOthers(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// insertKeyed stores jobs, none of whose keys is held.
+func insertKeyed(t *testing.T, s *postgres.Store, jobs ...*job.Job) {
+	t.Helper()
+	ids, err := s.Insert(t.Context(), jobs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, j := range jobs {
+		if ids[i] != j.ID {
+			t.Errorf("the key %q is held by %v", j.UniqueKey, ids[i])
+		}
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/meanwhile-go/meanwhile/internal/group"
+	"github.com/meanwhile-go/meanwhile/internal/migrate"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -44,6 +45,8 @@ type Store struct {
 	schema  string
 	mode    pgx.QueryExecMode
 	queries queries
+
+	migrations []migrate.Migration
 
 	checked atomic.Bool // the schema fits
 	deltas  atomic.Int64
@@ -115,7 +118,7 @@ func newStore(schema string) (*Store, error) {
 	if err := checkSchemaName(schema); err != nil {
 		return nil, err
 	}
-	s := &Store{schema: schema, queries: loadQueries(schema), closed: make(chan struct{})}
+	s := &Store{schema: schema, queries: loadQueries(schema), migrations: migrations(), closed: make(chan struct{})}
 	s.inserts, s.keyed = group.New(groupedCalls, 1, s.flushInserts), group.New(groupedCalls, 1, s.flushInserts)
 	for _, g := range []*group.Group[[]*job.Job, inserted]{s.inserts, s.keyed} {
 		g.Gather(gatherTime)

@@ -10,41 +10,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// sessionVersion is the version of the schema in which each job has its own lease.
-const sessionVersion = 7
-
-// TestMigrateLeases: after the migration, running jobs are leased as long as before, and no longer.
-func TestMigrateLeases(t *testing.T) {
-	ctx, url := t.Context(), database(t, server())
-	s, pool := open(t, url), connect(t, url)
-	insertKeyed(t, s, keyed(t, "a", "long"), keyed(t, "a", "short"))
-	for worker, lease := range map[string]time.Duration{"long": time.Hour, "short": time.Minute} {
-		got, err := s.Claim(ctx, job.Claim{
-			Worker: worker, Session: job.NewSession(), Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: lease,
-		})
-		if err != nil || len(got.Jobs) != 1 {
-			t.Fatalf("claimed %+v, %v", got, err)
-		}
-	}
-	if err := s.MigrateTo(ctx, sessionVersion); err != nil {
-		t.Fatal(err)
-	}
-	var left time.Duration
-	if err := pool.QueryRow(ctx, "select max(lease_until) - now() from meanwhile.running").Scan(&left); err != nil || left < 50*time.Minute {
-		t.Errorf("in version %d a lease of an hour has %v left, %v", sessionVersion, left, err)
-	}
-	execSQL(t, pool, "update meanwhile.running set lease_until = now() - interval '1 second' where worker = 'short'")
-	if err := s.Migrate(ctx); err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Claim(ctx, job.Claim{
-		Worker: "w", Session: job.NewSession(), Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 5}}, Limit: 5, Lease: time.Hour, Expired: true,
-	})
-	if err != nil || len(got.Jobs) != 1 || got.Expired[got.Jobs[0].ID] != "short" {
-		t.Errorf("claimed %+v, %v; want the job of the lease that has run out", got, err)
-	}
-}
-
 // TestRenewWritesFewRows: the cost of holding ten thousand jobs does not grow with their number.
 func TestRenewWritesFewRows(t *testing.T) {
 	ctx, url := t.Context(), database(t, server())

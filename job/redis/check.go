@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -16,10 +15,6 @@ import (
 
 // schema is the layout of the keys that this version reads and writes. lua/keys.md describes it.
 const schema = 3
-
-// convertTimeout bounds the conversion of a store from the schema before, which runs a few hundred jobs at a time. The next call
-// continues it.
-const convertTimeout = 10 * time.Minute
 
 // check returns an error if jobs cannot be kept on the server. It creates the store if there is none.
 func (s *Store) check(ctx context.Context, c *client) error {
@@ -41,31 +36,15 @@ func (s *Store) check(ctx context.Context, c *client) error {
 	if text(got[2]) != "meanwhile jobs" {
 		return s.foreign(s.prefix + "meta")
 	}
-	if found := text(got[3]); found == "2" || found == "2 to 3" {
-		return s.convert(c)
-	}
-	if found, err := strconv.Atoi(text(got[3])); err != nil || found != schema {
-		return refuse("%w: its keys are of schema %q, this program reads %d: update the program, or give the store another name with ?name=", job.ErrSchema, text(got[3]), schema)
+	found := text(got[3])
+	switch number, err := strconv.Atoi(found); {
+	case number == schema:
+	case err == nil && number > schema:
+		return refuse("%w: its keys are of schema %q, this program reads %d: update the program, or give the store another name with ?name=", job.ErrSchema, found, schema)
+	default:
+		return refuse("%w: its keys are of schema %q, from before the first release, this program reads %d: give the store another name with ?name=", job.ErrSchema, found, schema)
 	}
 	return nil
-}
-
-// convert converts a store from schema 2. Calls wait for it as long as their ctx allows.
-func (s *Store) convert(c *client) error {
-	ctx, cancel := context.WithTimeout(context.Background(), convertTimeout)
-	defer cancel()
-	for !s.closing.Load() {
-		m, err := s.send(ctx, c, convertScript, nil)
-		switch {
-		case err != nil:
-			return fmt.Errorf("convert the store from schema 2: %w", err)
-		case text(m) == "half":
-			return refuse("%w: a program of the former version has ended in the middle of a large insert: start one of that version, which goes on with it, then this one", job.ErrSchema)
-		case text(m) == "done":
-			return nil
-		}
-	}
-	return job.ErrClosed
 }
 
 // info parses the answer of INFO.

@@ -141,26 +141,6 @@ func (s *Store) Harm(ctx context.Context, body string) error {
 	return err
 }
 
-// BeginConversion runs some steps of the conversion of a store of schema 2, as a program does that then crashes.
-func BeginConversion(ctx context.Context, url string, steps int) error {
-	p, err := parseURL(url)
-	if err != nil {
-		return err
-	}
-	made, err := p.connect()
-	if err != nil {
-		return err
-	}
-	defer made.Close()
-	s := &Store{place: p, prefix: "{" + p.name + "}:"}
-	for range steps {
-		if _, err := s.send(ctx, &client{made}, convertScript, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // GroupInserts returns a function that inserts a job as concurrent callers of one store do; flush is called instead of a script.
 func GroupInserts(flush func(jobs int)) func(ctx context.Context, j *job.Job) error {
 	g := groupInserts(func(_ context.Context, jobs []*job.Job) ([]inserted, error) {

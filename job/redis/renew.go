@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/redis/rueidis"
+
+	"github.com/meanwhile-go/meanwhile/job"
 )
 
 // Bounds of what is sent with one run.

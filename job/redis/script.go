@@ -56,7 +56,6 @@ func join(names []string) *script {
 var (
 	checkScript     = withCommon("check")
 	foreignScript   = withCommon("foreign")
-	convertScript   = withCommon("convert")
 	plainScript     = join([]string{"keys", "alone", "plain"})
 	insertScript    = newScript("new", "insert")
 	settleScript    = newScript("lane", "outcome", "new", "settle")

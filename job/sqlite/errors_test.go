@@ -27,7 +27,7 @@ func TestOpenErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer foreign.Close()
-	if _, err := foreign.Exec("create table meanwhile_schema (version integer not null); insert into meanwhile_schema values (99)"); err != nil {
+	if _, err := foreign.Exec("create table meanwhile_schema (version integer not null, readable_from integer not null); insert into meanwhile_schema values (99, 99)"); err != nil {
 		t.Fatal(err)
 	}
 	open(t, in("there.db"))

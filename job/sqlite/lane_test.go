@@ -212,29 +212,6 @@ func TestTurnsAreNotForgotten(t *testing.T) {
 	})
 }
 
-// TestMigrateRates: the rate of a key is the same after a migration to version 17 and back.
-func TestMigrateRates(t *testing.T) {
-	s := open(t, migrated(t))
-	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Hour}}}); err != nil {
-		t.Fatal(err)
-	}
-	insert(t, s, []*job.Job{newJob(t, job.LimitKey("a")), newJob(t, job.LimitKey("a")), newJob(t, job.LimitKey("b"))})
-	claim := benchClaim
-	claim.Limit = 1
-	first, err := s.Claim(t.Context(), claim)
-	if err != nil || len(first.Jobs) != 1 {
-		t.Fatalf("claimed %d jobs, %v", len(first.Jobs), err)
-	}
-	if err := errors.Join(s.MigrateTo(t.Context(), 17), s.Migrate(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Claim(t.Context(), benchClaim)
-	if err != nil || len(got.Jobs) != 1 || got.Jobs[0].LimitKey != "b" {
-		t.Errorf("claimed %d jobs, %v; want that of key b alone", len(got.Jobs), err)
-	}
-	checkIntegrity(t, s)
-}
-
 // TestFullLaneWaitsForNoTime: the cache of a lane at capacity is correct without the time at which its next job becomes due, since the lane is
 // read again when one of its running jobs ends. Another process has claimed the jobs that were due according to this one's cache, so this one
 // never saw that only a later job is waiting.

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 
 	"github.com/meanwhile-go/meanwhile/internal/migrate"
@@ -15,17 +14,8 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-var migrations = sync.OnceValue(func() []migrate.Migration {
-	folder, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		panic(err)
-	}
-	all, err := migrate.Load(folder)
-	if err != nil {
-		panic(err)
-	}
-	return all
-})
+// migrations are loaded once. A store has them in a field of its own, so that a test can add newer ones to one of two stores.
+var migrations = sync.OnceValue(func() []migrate.Migration { return migrate.MustLoad(migrationFiles) })
 
 // Migrate creates the tables, or upgrades those of an older version. Tables of a newer version are not changed if they are marked as
 // usable by this version. Open calls it already. Many processes may call it at once.
@@ -33,7 +23,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.Ping(ctx); err == nil {
 		return nil
 	}
-	return s.MigrateTo(ctx, migrate.Latest(migrations()))
+	return s.MigrateTo(ctx, migrate.Latest(s.migrations))
 }
 
 // MigrateTo migrates the schema to a version, up or down; version 0 removes all tables of the store from the file. A migration
@@ -55,17 +45,15 @@ func (s *Store) MigrateTo(ctx context.Context, version int) error {
 		if err != nil {
 			return err
 		}
-		steps, err := migrate.Plan(migrations(), int(schema.version), version)
-		if errors.Is(err, migrate.ErrNewer) {
-			return fmt.Errorf("%w: %w", job.ErrSchema, err)
-		} else if err != nil || len(steps) == 0 {
+		steps, err := migrate.Plan(s.migrations, int(schema.version), version)
+		if err != nil || len(steps) == 0 {
 			return err
 		}
-		return runSteps(t, schema, steps)
+		return s.runSteps(t, schema, steps)
 	}))
 }
 
-func runSteps(t *txn, before schema, steps []migrate.Step) error {
+func (s *Store) runSteps(t *txn, before schema, steps []migrate.Step) error {
 	if !before.exists {
 		for _, name := range []string{"schema_create", "schema_insert"} {
 			if _, err := t.exec(statement(name)); err != nil {
@@ -83,12 +71,7 @@ func runSteps(t *txn, before schema, steps []migrate.Step) error {
 		_, err := t.exec(statement("schema_drop"))
 		return err
 	}
-	if before.exists && !before.column {
-		if _, err := t.exec(statement("schema_column")); err != nil {
-			return err
-		}
-	}
-	_, err := t.exec(statement("schema_set"), int64(version), int64(migrate.ReadableFrom(migrations(), version)))
+	_, err := t.exec(statement("schema_set"), int64(version), int64(migrate.ReadableFrom(s.migrations, version)))
 	return err
 }
 
@@ -97,7 +80,6 @@ type schema struct {
 	exists       bool
 	version      int64
 	readableFrom int64 // the oldest version whose programs can use the tables
-	column       bool  // the table has a column for readableFrom
 }
 
 func readSchema(in session) (schema, error) {
@@ -111,11 +93,7 @@ func readSchema(in session) (schema, error) {
 	if row == nil {
 		return schema{exists: true}, errors.New("the table meanwhile_schema is empty")
 	}
-	found := schema{exists: true, version: integer(row[0]), readableFrom: integer(row[0]), column: len(row) > 1}
-	if found.column && row[1] != nil {
-		found.readableFrom = integer(row[1])
-	}
-	return found, nil
+	return schema{exists: true, version: integer(row[0]), readableFrom: integer(row[1])}, nil
 }
 
 // checkSchema returns nil if this program can use the tables. Unless a table was changed, this is one cheap query.
@@ -129,16 +107,14 @@ func (s *Store) checkSchema(t *txn) error {
 		return nil
 	}
 	found, err := readSchema(t)
-	switch latest := migrate.Latest(migrations()); {
-	case err != nil:
+	if err != nil {
 		return err
-	case !found.exists:
+	}
+	if !found.exists {
 		return job.ErrNoSchema
-	case found.version < int64(latest):
-		return fmt.Errorf("%w: it has version %d, and this program works with %d", job.ErrSchema, found.version, latest)
-	case found.readableFrom > int64(latest):
-		return fmt.Errorf("%w: it has version %d, which programs that know version %d can use, and this one knows up to %d: update it",
-			job.ErrSchema, found.version, found.readableFrom, latest)
+	}
+	if err := migrate.Check(s.migrations, int(found.version), int(found.readableFrom)); err != nil {
+		return err
 	}
 	// The numbers may differ if the tables were created anew.
 	s.classes.clear()

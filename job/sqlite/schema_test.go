@@ -141,24 +141,6 @@ func checkIntegrity(t *testing.T, s *sqlite.Store) {
 	}
 }
 
-// TestMigrateWithJobs: Open migrates a file with the schema before, and keeps its jobs.
-func TestMigrateWithJobs(t *testing.T) {
-	path := file(t)
-	s := open(t, path)
-	insert(t, s, []*job.Job{newJob(t), newJob(t)})
-	if err := s.MigrateTo(t.Context(), 3); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Ping(t.Context()); !errors.Is(err, job.ErrSchema) {
-		t.Errorf("ping in the schema before: %v", err)
-	}
-	again := open(t, path)
-	insert(t, again, []*job.Job{newJob(t, job.Meta("tenant", "7"))})
-	if n, err := drain(t.Context(), again); n != 3 || err != nil {
-		t.Errorf("drained %d, %v; want 3", n, err)
-	}
-}
-
 // TestNewerSchemaThatIsReadable: a program continues to work with the tables of a newer version that allow it, so that both
 // versions can run side by side, and a rollback to the older one is possible.
 func TestNewerSchemaThatIsReadable(t *testing.T) {
@@ -192,92 +174,49 @@ func TestNewerSchemaThatIsReadable(t *testing.T) {
 	}
 }
 
-// TestSchemaOfBeforeReadableFrom: the version table once had no column for readableFrom.
-func TestSchemaOfBeforeReadableFrom(t *testing.T) {
-	s := open(t, file(t))
-	if _, err := s.DB().Exec("alter table meanwhile_schema drop column readable_from"); err != nil {
+// TestUpgradeAndRollback: a newer program migrates a file that has jobs, while an older one goes on with it, and then goes back.
+func TestUpgradeAndRollback(t *testing.T) {
+	path := file(t)
+	older, newer := open(t, path), open(t, path)
+	version := newer.AddMigration("alter table meanwhile_job add column added text", "alter table meanwhile_job drop column added", older.Version())
+	insert(t, older, newJobs(t, 3))
+	want := fmt.Sprintf("it has version %d, and %d is needed: migrate it (meanwhile jobs migrate)", older.Version(), version)
+	if err := newer.MigrateTo(t.Context(), older.Version()); err != nil { // it has checked the schema as an older program
 		t.Fatal(err)
 	}
-	if err := s.Ping(t.Context()); err != nil {
-		t.Errorf("ping: %v", err)
+	if err := newer.Ping(t.Context()); !errors.Is(err, job.ErrSchema) || !strings.Contains(err.Error(), want) {
+		t.Errorf("ping before the migration: %v, want %q", err, want)
 	}
-	for range 2 {
-		if err := s.MigrateTo(t.Context(), 2); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	if err := newer.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	insert(t, s, newJobs(t, 3))
+	insert(t, older, newJobs(t, 3))
+	insert(t, newer, newJobs(t, 3))
+	insert(t, open(t, path), newJobs(t, 3))
+	if err := newer.MigrateTo(t.Context(), older.Version()); err != nil {
+		t.Fatal(err)
+	}
+	if err := newer.Ping(t.Context()); !errors.Is(err, job.ErrSchema) {
+		t.Errorf("ping after the rollback: %v, want ErrSchema", err)
+	}
+	if n, err := drain(t.Context(), older); err != nil || n != 12 {
+		t.Errorf("drained %d, %v; want 12", n, err)
+	}
+	checkIntegrity(t, older)
 }
 
-// TestMigrateLimitKeys: until version 15, the limit key of a job was part of its options. The jobs read from a file are the same before and after
-// the migration.
-func TestMigrateLimitKeys(t *testing.T) {
-	s := open(t, file(t))
-	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Running: 1, InOrder: true}}); err != nil {
+// TestSchemaOfADevelopmentVersion: tables from before the first release cannot be migrated.
+func TestSchemaOfADevelopmentVersion(t *testing.T) {
+	path := file(t)
+	s := open(t, path)
+	if _, err := s.DB().Exec("update meanwhile_schema set version = 3, readable_from = 3; create table other (x)"); err != nil {
 		t.Fatal(err)
 	}
-	var jobs []*job.Job
-	for _, opts := range [][]job.EnqueueOption{
-		{job.LimitKey("tenant \"7\"")},
-		{job.LimitKey("é"), job.Cost(5), job.Meta("a", "b")},
-		{job.Cost(3)},
-		nil,
-	} {
-		for range 3 {
-			jobs = append(jobs, newJob(t, opts...))
+	_, openErr := sqlite.Open(t.Context(), path)
+	const want = "it has version 3, from before the first release"
+	for what, err := range map[string]error{"ping": s.Ping(t.Context()), "open": openErr, "migrate to 0": s.MigrateTo(t.Context(), 0)} {
+		if !errors.Is(err, job.ErrSchema) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", what, err, want)
 		}
 	}
-	insert(t, s, jobs)
-	claim := benchClaim
-	claim.Limit = 3
-	claimed, err := s.Claim(t.Context(), claim)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := *claimed.Jobs[0]
-	ended.State = job.Completed
-	if _, err := s.Settle(t.Context(), 1, job.Outcomes(&ended)...); err != nil {
-		t.Fatal(err)
-	}
-	before := options(t, s)
-	if err := s.MigrateTo(t.Context(), 15); err != nil {
-		t.Fatal(err)
-	}
-	var derived int
-	if err := s.DB().QueryRow("select count(*) from meanwhile_job where limit_key = json_extract(options, '$.limit_key[0]')").Scan(&derived); err != nil || derived != 6 {
-		t.Errorf("in version 15 %d jobs have a limit key in their options, %v; want 6", derived, err)
-	}
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := options(t, s); !slices.Equal(got, before) {
-		t.Errorf("after the migration the options are\n%v, want\n%v", got, before)
-	}
-	for _, j := range claimed.Jobs[1:] {
-		j.State = job.Completed
-	}
-	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(claimed.Jobs[1:]...)...); err != nil || len(lost) > 0 {
-		t.Errorf("settle lost %d: %v", len(lost), err)
-	}
-	if n, err := drain(t.Context(), s); err != nil || n != len(jobs)-len(claimed.Jobs) {
-		t.Errorf("drained %d, %v; want %d", n, err, len(jobs)-len(claimed.Jobs))
-	}
-	checkIntegrity(t, s)
-}
-
-// options returns the options of all jobs.
-func options(t *testing.T, s *sqlite.Store) []string {
-	t.Helper()
-	jobs, err := s.List(t.Context(), job.Filter{Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for _, j := range jobs {
-		found = append(found, fmt.Sprintf("%v %s %q %d %v", j.ID, j.State, j.LimitKey, j.Cost, j.Meta))
-	}
-	return found
 }

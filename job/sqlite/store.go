@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/internal/group"
+	"github.com/meanwhile-go/meanwhile/internal/migrate"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -41,6 +42,8 @@ type Store struct {
 	writer   *direct
 	full     bool // the disk is full, and the log could not be checkpointed since
 
+	migrations []migrate.Migration
+
 	cookie   atomic.Int64 // of the schema that was checked; zero is none
 	classes  classes
 	holdings holdings
@@ -65,7 +68,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("open SQLite store: %w", err)
 	}
-	s := &Store{place: p, closed: make(chan struct{})}
+	s := &Store{place: p, migrations: migrations(), closed: make(chan struct{})}
 	s.calls = group.New(mostGrouped, 1, s.flush)
 	s.calls.Gather(gathering)
 	if err := s.open(ctx); err != nil {

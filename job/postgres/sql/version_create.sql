@@ -1,1 +1,1 @@
-create table meanwhile.version as select 0 as version
+create table meanwhile.version as select 0 as version, 0 as readable_from

@@ -1,1 +1,0 @@
-drop table meanwhile.stats, meanwhile.orders, meanwhile.watches;

@@ -1,1 +1,0 @@
-drop function meanwhile.claim, meanwhile.settle_alike, meanwhile.insert_alike;

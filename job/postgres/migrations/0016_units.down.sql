@@ -1,3 +1,0 @@
-drop function meanwhile.lanes_cost(text, int, text[], int[], timestamptz, text[]);
-alter table meanwhile.lanes drop column paid;
-alter table meanwhile.queues drop column paid;

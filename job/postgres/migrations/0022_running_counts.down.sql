@@ -1,1 +1,0 @@
-drop function meanwhile.running_counts();

@@ -1,1 +1,0 @@
-drop index meanwhile.queued_unique;

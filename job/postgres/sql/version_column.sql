@@ -1,1 +1,0 @@
-alter table meanwhile.version add column if not exists readable_from integer

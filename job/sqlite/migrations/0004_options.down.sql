@@ -1,1 +1,0 @@
-alter table meanwhile_job drop column options;

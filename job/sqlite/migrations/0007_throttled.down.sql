@@ -1,2 +1,0 @@
-alter table meanwhile_lane drop column held;
-alter table meanwhile_queue drop column held;

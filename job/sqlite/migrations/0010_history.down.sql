@@ -1,2 +1,0 @@
-drop table meanwhile_past;
-drop table meanwhile_audit;

@@ -1,1 +1,0 @@
-drop index meanwhile_job_failed;
