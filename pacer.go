@@ -34,7 +34,8 @@ func (*pacerWait) Kind() scope.WaiterKind { return scope.ForTime }
 func (*Pacer) streamOption() {}
 
 // Rate returns a pacer that allows n starts per period, one every per/n, so never more than n+1 in any period; unused starts
-// are not saved up. It panics unless both are positive.
+// are not saved up. Starts that come late because the program was suspended or busy are made up for only as far as that
+// holds, or, if per/n is short, within 10 milliseconds. It panics unless both are positive.
 func Rate(n int, per time.Duration) *Pacer {
 	p := new(Pacer)
 	p.Set(n, per)
@@ -106,6 +107,9 @@ func (p *Pacer) startTime(before int) time.Time {
 	return p.last.Add(time.Duration(min(wait, float64(scope.Forever))))
 }
 
+// madeUp bounds how much of a delay is made up for, which timers cause all the time: without that, short intervals would become longer.
+const madeUp = 10 * time.Millisecond
+
 // give wakes the waiters whose turn has come, and sets the timer for the next one.
 func (p *Pacer) give(now time.Time) {
 	for place := p.waiting.Front(); place != nil; place = p.waiting.Front() {
@@ -115,8 +119,10 @@ func (p *Pacer) give(now time.Time) {
 			return
 		}
 		w := place.Value.(*pacerWait)
-		if turn.Before(w.asked) {
-			turn = w.asked
+		for _, earliest := range []time.Time{w.asked, now.Add(-max(p.interval/2, madeUp))} {
+			if turn.Before(earliest) {
+				turn = earliest
+			}
 		}
 		p.last, w.given = turn, true
 		p.waiting.Remove(place)

@@ -294,3 +294,36 @@ func TestPacerLaw(t *testing.T) {
 		}
 	})
 }
+
+// TestPacerAfterASuspension: starts that were due while the program was suspended do not all come when it continues.
+func TestPacerAfterASuspension(t *testing.T) {
+	for _, tt := range []struct {
+		n, most int // in the second after the suspension
+	}{{1, 2}, {10, 11}, {1000, 1011}} {
+		synctest.Test(t, func(t *testing.T) {
+			p := Rate(tt.n, time.Second)
+			var starts journal[time.Duration]
+			begun := time.Now()
+			for range 10 * tt.n {
+				go func() {
+					_ = p.Wait(t.Context())
+					starts.add(time.Since(begun))
+				}()
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			before := len(starts.all())
+			p.Suspend(4 * time.Second)
+			time.Sleep(time.Minute)
+			n := 0
+			for _, at := range starts.all()[before:] {
+				if at < 2*time.Second {
+					n++
+				}
+			}
+			if n < tt.n || n > tt.most {
+				t.Errorf("Rate(%d, 1s): %d starts in the second after a suspension, want %d to %d", tt.n, n, tt.n, tt.most)
+			}
+		})
+	}
+}
