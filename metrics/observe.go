@@ -2,8 +2,8 @@ package metrics
 
 import "github.com/meanwhile-go/meanwhile/job"
 
-// Observe counts an event. Set it as [job.Config].Observe of each worker of the process, and as Observe of each [job.Claimer] and of the
-// API for programs; if there is another observer, call Observe from there.
+// Observe counts an event. Set it as [job.Config].Observe of each worker of the process, and as Observe of each [job.Claimer], of the API for
+// programs and of the server for clients of Faktory; if there is another observer, call Observe from there.
 func (m *Collector) Observe(e job.Event) {
 	switch e.Kind {
 	case job.JobStarted:

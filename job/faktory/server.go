@@ -38,8 +38,10 @@ type Config struct {
 	TLS      *tls.Config // default none: connections are not encrypted
 	// Flush allows the command FLUSH, which deletes every job of the store that is not running, including those of other
 	// programs.
-	Flush  bool
-	Logger *slog.Logger // default slog.Default()
+	Flush bool
+	// Observe is called with the events of the attempts of clients, as Observe of a [job.Claimer]; default none.
+	Observe func(job.Event)
+	Logger  *slog.Logger // default slog.Default()
 }
 
 // The bounds of a server.
@@ -99,6 +101,7 @@ func New(c Config) (*Server, error) {
 		config: c, claimer: job.NewClaimer(c.Store), started: time.Now(), large: make(chan struct{}, mostLarge), conns: map[*conn]struct{}{},
 		most: MaxConnections,
 	}
+	s.claimer.Observe = c.Observe
 	s.room = newRoom(c.Store, s.claimer, &s.clients)
 	s.pushes = group.New(mostTogether, 1, s.insertAll)
 	s.pushes.Gather(gatherTime)

@@ -16,6 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/faktory"
+	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
 // mostPassword is the maximum length of the password for clients of Faktory, in bytes.
@@ -86,9 +87,9 @@ func (p *plan) faktoryURL(address string) string {
 	return "tcp://" + probe.Printable(address)
 }
 
-// serveFaktory starts the server for clients of Faktory.
-func (p *plan) serveFaktory(ctx context.Context, listener net.Listener, store job.Store) error {
-	config := faktory.Config{Store: store, Password: p.faktory.password, Flush: p.FaktoryFlush, Logger: p.logger}
+// serveFaktory starts the server for clients of Faktory, whose attempts are counted in m.
+func (p *plan) serveFaktory(ctx context.Context, listener net.Listener, store job.Store, m *metrics.Collector) error {
+	config := faktory.Config{Store: store, Password: p.faktory.password, Flush: p.FaktoryFlush, Observe: m.Observe, Logger: p.logger}
 	if p.certificate != nil {
 		config.TLS = &tls.Config{GetCertificate: p.certificate.Get, MinVersion: tls.VersionTLS12}
 	}

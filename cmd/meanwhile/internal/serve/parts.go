@@ -15,9 +15,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
-// parts returns the HTTP handler, the worker or nil, and a function that ends waiting requests.
-func (p *plan) parts(store job.Store, finder storage.Finder) (handler http.Handler, worker *job.Worker, stop func()) {
-	m := metrics.New(metrics.Config{Store: store})
+// parts returns the HTTP handler, the worker or nil, and a function that ends waiting requests. m is what the handler answers with for /metrics.
+func (p *plan) parts(store job.Store, finder storage.Finder, m *metrics.Collector) (handler http.Handler, worker *job.Worker, stop func()) {
 	if p.Concurrency > 0 {
 		worker = p.Worker(store, job.Config{Logger: p.logger, Observe: m.Observe})
 		m.Watch(worker)

@@ -23,7 +23,7 @@ func TestMetricsOfPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, _, stop := p.parts(store, nil)
+	parts, _, stop := p.parts(store, nil, metrics.New(metrics.Config{Store: store}))
 	defer stop()
 	handler := guard.Wrap(parts)
 	ask := func(method, path, body string) []byte {

@@ -17,6 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/detach"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/logs/storage"
+	"github.com/meanwhile-go/meanwhile/metrics"
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
@@ -85,7 +86,8 @@ func (p *plan) run(ctx context.Context, listener, clients net.Listener, store jo
 	if err != nil {
 		return err
 	}
-	handler, worker, stop := p.parts(store, finder)
+	m := metrics.New(metrics.Config{Store: store})
+	handler, worker, stop := p.parts(store, finder, m)
 	if worker != nil {
 		meanwhile.Go(ctx, worker.Run, meanwhile.Name("worker"))
 	}
@@ -102,7 +104,7 @@ func (p *plan) run(ctx context.Context, listener, clients net.Listener, store jo
 		p.logger.Warn("serve: " + exposedText)
 	}
 	if clients != nil {
-		if err := p.serveFaktory(ctx, clients, store); err != nil {
+		if err := p.serveFaktory(ctx, clients, store, m); err != nil {
 			return err
 		}
 	}
