@@ -309,6 +309,7 @@ type counted struct {
 	fail                   atomic.Bool   // claims claim jobs, but return an error
 	loseSettles            atomic.Bool   // settles write outcomes, but return an error
 	failSettles            atomic.Bool   // settles write nothing, and return an error
+	failRenews             atomic.Bool   // renewals change nothing, and return an error
 }
 
 func (c *counted) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
@@ -332,6 +333,13 @@ func (c *counted) Claim(ctx context.Context, claim job.Claim) (job.Claimed, erro
 		return job.Claimed{}, errors.New("the connection broke")
 	}
 	return got, err
+}
+
+func (c *counted) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
+	if c.failRenews.Load() {
+		return job.Renewed{}, errors.New("the connection broke")
+	}
+	return c.Store.Renew(ctx, r)
 }
 
 func (c *counted) Wait(ctx context.Context, queues ...string) error {
@@ -506,6 +514,55 @@ func TestClaimIsNotAnswered(t *testing.T) {
 		p.beatFor("w", 5*time.Minute)
 		if j := b.one("job-000001"); j.State != job.Running || j.Attempt != 2 {
 			t.Errorf("got job %+v", j)
+		}
+	})
+}
+
+// TestClaimIsNotAnsweredInALongOutage: a job that was claimed when the store began to fail is released as soon as the store answers again, also if that
+// takes minutes.
+func TestClaimIsNotAnsweredInALongOutage(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		store := &counted{Store: b.store}
+		b.store = store
+		n := b.serve(faktory.Config{})
+		n.push("job-000001", "")
+		p, q := n.worker("w"), n.worker("other")
+		store.fail.Store(true)
+		store.failRenews.Store(true)
+		p.want("FETCH default", "-ERR the store failed")
+		time.Sleep(4 * time.Minute)
+		store.fail.Store(false)
+		store.failRenews.Store(false)
+		time.Sleep(5 * time.Second)
+		if got := q.fetch("default"); got == nil || got.Failure != nil {
+			t.Fatalf("after the outage another client fetched %+v", got)
+		}
+	})
+}
+
+// TestUnansweredClaimSparesJobsOfOtherServers: after a claim whose answer is lost, jobs that the client fetches at another server later are not released
+// while it runs them.
+func TestUnansweredClaimSparesJobsOfOtherServers(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		second := b.serve(faktory.Config{})
+		store := &counted{Store: b.store}
+		b.store = store
+		p, q := b.serve(faktory.Config{}).worker("w"), second.worker("w")
+		store.fail.Store(true)
+		p.want("FETCH default", "-ERR the store failed")
+		store.fail.Store(false)
+		time.Sleep(15 * time.Second)
+		second.push("job-000001", "")
+		if q.fetch("default") == nil {
+			t.Fatal("no job")
+		}
+		time.Sleep(30 * time.Second)
+		if j := b.one("job-000001"); j.State != job.Running || j.Attempt != 1 {
+			t.Errorf("while the client ran it, the job was released: %+v", j)
+		}
+		q.want(`ACK {"jid":"job-000001"}`, "+OK")
+		if j := b.one("job-000001"); j.State != job.Completed {
+			t.Errorf("it is %s", j.State)
 		}
 	})
 }

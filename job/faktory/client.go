@@ -64,12 +64,11 @@ type client struct {
 	beat    time.Time // when it sent the last BEAT
 	lost    time.Time // when it had a connection last
 	renewed time.Time
-	seen    time.Time       // when it was renewed, by the store's clock
-	skew    time.Duration   // how far the store's clock is ahead
-	state   int             // that it reports
-	wish    int             // that an operator wants
-	suspect map[job.ID]bool // jobs of that time that were not known here at the last check
-	doubt   time.Time       // since when jobs may have been claimed that are not known here, see unanswered; zero if there are none
+	seen    time.Time // when it was renewed, by the store's clock
+	state   int       // that it reports
+	wish    int       // that an operator wants
+	doubt   doubt
+	suspect map[job.ID]time.Time // jobs claimed in that time that are not known here, with the time of the check that found them first
 	jobs    map[*held]struct{}
 }
 
@@ -275,7 +274,7 @@ func (cs *clients) due(now time.Time) (due []*client) {
 			if len(cs.gone) < mostGone {
 				cs.gone = append(cs.gone, cl)
 			}
-		case now.Sub(cl.renewed) >= eachBeat || cl.overdue(now) || !cl.doubt.IsZero():
+		case now.Sub(cl.renewed) >= eachBeat || cl.overdue(now) || cl.doubt.any():
 			due = append(due, cl)
 		}
 	}

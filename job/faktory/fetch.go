@@ -105,16 +105,6 @@ func expiry(j *job.Job) (at time.Time, expires bool) {
 	return at, err == nil
 }
 
-// unanswered records that a client may hold jobs, claimed since then, that are not known here: a claim has failed that may have claimed them, or the call
-// that should have released one.
-func (cs *clients) unanswered(cl *client, since time.Time) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	if cl.doubt.IsZero() || since.Before(cl.doubt) {
-		cl.doubt = since
-	}
-}
-
 // release releases a job that did not reach its client.
 func (s *Server) release(ctx context.Context, h *held) {
 	if s.clients.takeHeld(h) {

@@ -27,7 +27,6 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 	cl.renewed = now
 	renewal.Info = cl.info
 	renewal.Info.Queues, renewal.Info.Labels = slices.Clone(cl.info.Queues), slices.Clone(cl.info.Labels)
-	doubt := cl.doubt
 	elsewhere := now.Sub(cl.beat) >= 2*eachBeat && !cl.anonymous
 	cs.mu.Unlock()
 
@@ -38,8 +37,7 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 		return err
 	}
 	cs.mu.Lock()
-	cl.seen, cl.skew = got.Now, got.Now.Sub(now)
-	since := doubt.Add(cl.skew - time.Second)
+	cl.seen = got.Now
 	for _, id := range slices.Concat(got.Lost, renewal.Drop) {
 		if h := ids[id]; h != nil {
 			cs.drop(h)
@@ -47,15 +45,7 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 	}
 	cs.mu.Unlock()
 	cs.handleCommands(within, cl, got.Commands, elsewhere)
-	if doubt.IsZero() {
-		return nil
-	}
-	if now.Sub(doubt) > 2*callTime { // none of the claims is under way any more
-		cs.mu.Lock()
-		cl.doubt = time.Time{}
-		cs.mu.Unlock()
-	}
-	return cs.releaseUnknown(within, cl, since)
+	return cs.releaseUnknown(within, cl, got.Now.Sub(time.Now()), got.Now.Sub(now))
 }
 
 // handleCommands records which state a client should be in: its BEATs are answered with it, and its FETCHes get no jobs. If the client may send its BEATs
@@ -83,34 +73,6 @@ func (cs *clients) handleCommands(ctx context.Context, cl *client, commands []jo
 	}
 }
 
-// releaseUnknown releases jobs that were claimed by unanswered claims: jobs of the client that started after since, and are twice unknown here,
-// about a second apart, since a job that was just claimed is about to be known. A job that another server gave to the client in that time may be
-// among them, and is run twice.
-func (cs *clients) releaseUnknown(ctx context.Context, cl *client, since time.Time) error {
-	jobs, err := cs.heldBy(ctx, cl)
-	if err != nil {
-		return err
-	}
-	cs.mu.Lock()
-	known, unknown := cl.ids(), map[job.ID]bool{}
-	var ends []job.End
-	for _, j := range jobs {
-		if known[j.ID] != nil || !j.Started.After(since) {
-			continue
-		}
-		if unknown[j.ID] = true; cl.suspect[j.ID] {
-			ends = append(ends, job.End{Session: cl.session, ID: j.ID, Attempt: j.Attempt, Err: job.ErrStopping})
-		}
-	}
-	cl.suspect = unknown
-	cs.mu.Unlock()
-	if len(ends) == 0 {
-		return nil
-	}
-	_, err = cs.server.claimer.Finish(ctx, ends...)
-	return err
-}
-
 // heldBy returns the jobs that a client runs, according to the store.
 func (cs *clients) heldBy(ctx context.Context, cl *client) ([]*job.Job, error) {
 	return cs.server.config.Store.List(ctx, job.Filter{Worker: cl.name, States: []job.State{job.Running}, Limit: mostSynced})
@@ -131,7 +93,7 @@ func (cs *clients) takeOver(ctx context.Context, cl *client) error {
 func (cs *clients) addUnknown(cl *client, j *job.Job) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if !cl.doubt.IsZero() {
+	if cl.doubt.any() {
 		return // the job may have to be released
 	}
 	jid := jidOf(j)
