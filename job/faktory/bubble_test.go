@@ -301,6 +301,36 @@ func TestEndOfALaterAttempt(t *testing.T) {
 	}
 }
 
+// TestProgressOfALaterAttempt: a server that knows an earlier attempt of a job writes the progress of the one that the client runs.
+func TestProgressOfALaterAttempt(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		first, second := b.serve(faktory.Config{}), b.serve(faktory.Config{})
+		enqueued, err := job.Define[[]int]("a").Enqueue(t.Context(), b.store, nil) // from Go, with a short backoff
+		if err != nil {
+			t.Fatal(err)
+		}
+		jid := enqueued.ID.String()
+		p := first.worker("w")
+		if p.fetch("default") == nil {
+			t.Fatal("no job")
+		}
+		q := second.worker("w") // the second server reads what the client runs
+		time.Sleep(3 * time.Second)
+		p.want(`FAIL {"jid":"`+jid+`","message":"x"}`, "+OK")
+		time.Sleep(1200 * time.Millisecond)
+		if p.fetch("default") == nil {
+			t.Fatal("no second attempt")
+		}
+		q.want(`TRACK SET {"jid":"`+jid+`","percent":40}`, "+OK")
+		q.want(`TRACK GET `+jid, `{"jid":"`+jid+`","percent":40,"state":"working"`)
+		q.want(`ACK {"jid":"`+jid+`"}`, "+OK")
+		if j, err := job.Find(t.Context(), b.store, enqueued.ID); err != nil || j.State != job.Completed || j.Attempt != 2 {
+			t.Errorf("got job %+v, %v", j, err)
+		}
+		q.want(`TRACK SET {"jid":"`+jid+`","percent":50}`, "-ERR Job not found")
+	})
+}
+
 // counted counts calls of a store.
 type counted struct {
 	job.Store

@@ -335,45 +335,56 @@ func (t *tracked) read(j *job.Job) {
 	t.Updated = t.Updated.UTC()
 }
 
-// setProgress writes the progress of a job that the client runs.
+// A progressReport is the argument of TRACK SET.
+type progressReport struct {
+	ID          string `json:"jid"`
+	Percent     int64  `json:"percent"`
+	Description string `json:"desc"`
+}
+
+// setProgress writes the progress of a job that the client runs. As in finish, what is known here may be an earlier attempt.
 func (c *conn) setProgress(ctx context.Context, args []byte) (reply, error) {
-	var set struct {
-		ID          string `json:"jid"`
-		Percent     int64  `json:"percent"`
-		Description string `json:"desc"`
-	}
-	if err := json.Unmarshal(args, &set); err != nil {
+	var p progressReport
+	if err := json.Unmarshal(args, &p); err != nil {
 		return nil, refuse("TRACK SET: %s", explain(err))
 	}
-	if set.Percent < 0 || set.Percent > 100 {
-		return nil, refuse("TRACK SET: %d percent: give from 0 to 100", set.Percent)
+	if p.Percent < 0 || p.Percent > 100 {
+		return nil, refuse("TRACK SET: %d percent: give from 0 to 100", p.Percent)
 	}
-	h := c.server.clients.peek(c.client, set.ID)
-	if h == nil {
-		var err error
-		if h, err = c.findHeld(ctx, set.ID); err != nil {
-			return nil, err
+	cs := &c.server.clients
+	for h := cs.peek(c.client, p.ID); h != nil; h = cs.peek(c.client, p.ID) {
+		if lost, err := c.writeProgress(ctx, h, p); err != nil || !lost {
+			return ok, err
 		}
-		if h == nil {
-			return nil, refuse("Job not found %s", set.ID)
+		cs.takeHeld(h)
+	}
+	h, err := c.findHeld(ctx, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	if h != nil {
+		if lost, err := c.writeProgress(ctx, h, p); err != nil || !lost {
+			return ok, err
 		}
 	}
+	return nil, refuse("Job not found %s", p.ID)
+}
+
+// writeProgress writes the progress of an attempt, and reports whether the attempt is lost.
+func (c *conn) writeProgress(ctx context.Context, h *held, p progressReport) (lost bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	h.job.Progress = &job.ProgressReport{Done: set.Percent, Total: 100, Time: now}
-	if set.Description != "" {
-		record := job.Record{Attempt: h.job.Attempt, Time: now, Level: "INFO", Message: trackMessage, Attrs: short(set.Description, mostDescription)}
+	h.job.Progress = &job.ProgressReport{Done: p.Percent, Total: 100, Time: now}
+	if p.Description != "" {
+		record := job.Record{Attempt: h.job.Attempt, Time: now, Level: "INFO", Message: trackMessage, Attrs: short(p.Description, mostDescription)}
 		h.job.Records = append(h.job.Records, record)
 		h.job.Records = h.job.Records[max(len(h.job.Records)-job.MaxRecords, 0):]
 	}
 	j := *h.job
 	j.State = job.Running
-	lost, err := c.server.config.Store.Settle(ctx, h.client.session, job.Outcome{Job: &j})
-	if err == nil && len(lost) > 0 {
-		err = refuse("Job not found %s", set.ID)
-	}
-	return ok, err
+	ids, err := c.server.config.Store.Settle(ctx, h.client.session, job.Outcome{Job: &j})
+	return len(ids) > 0, err
 }
 
 // mostDescription keeps a hundred descriptions within what is kept of records.
