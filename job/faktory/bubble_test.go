@@ -774,6 +774,56 @@ func TestStopsWithinItsTime(t *testing.T) {
 	})
 }
 
+// A hangingStore does not answer until a call ends.
+type hangingStore struct{ job.Store }
+
+func (hangingStore) Insert(ctx context.Context, _ ...*job.Job) ([]job.ID, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (hangingStore) Settle(ctx context.Context, _ job.Session, _ ...job.Outcome) ([]job.ID, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestStopsAlthoughACommandHangs: a server that stops does not wait for a command longer than the five seconds that it gives to it, whether the store does not
+// answer or the client does not read the answer.
+func TestStopsAlthoughACommandHangs(t *testing.T) {
+	for _, test := range []struct{ name, command string }{
+		{"insert", `PUSH {"jid":"job-000002","jobtype":"a","args":[]}`},
+		{"bulk", `PUSHB [{"jid":"job-000002","jobtype":"a","args":[]}]`},
+		{"settle", `ACK {"jid":"job-000001"}`},
+		{"answer", `INFO`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				store := b.store
+				b.store = hangingStore{store}
+				n := b.serve(faktory.Config{})
+				j, err := job.New("a", []byte("[]"), job.Meta(job.MetaID, "job-000001"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := job.Insert(t.Context(), store, j); err != nil {
+					t.Fatal(err)
+				}
+				p := n.worker("w")
+				if p.fetch("default") == nil {
+					t.Fatal("no job")
+				}
+				_, _ = io.WriteString(p.socket, test.command+"\r\n") // and the answer is not read
+				synctest.Wait()
+				begun := time.Now()
+				n.stop()
+				if took := time.Since(begun); took > 5*time.Second {
+					t.Errorf("the server stopped after %v, want at most 5s", took)
+				}
+			})
+		})
+	}
+}
+
 func TestExpiresAndUnique(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		n := b.serve(faktory.Config{})

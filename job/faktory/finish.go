@@ -135,7 +135,7 @@ func (c *conn) finishOne(ctx context.Context, h *held, end func(*job.Job) error,
 
 // finishAll ends attempts of different jobs of a client, and returns which of them are lost.
 func (cs *clients) finishAll(ctx context.Context, ends []job.End) ([]bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := cs.server.withinCall(ctx)
 	defer cancel()
 	ids, err := cs.server.claimer.Finish(ctx, ends...)
 	if err != nil {

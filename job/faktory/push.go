@@ -216,7 +216,7 @@ type inserted struct {
 // insertAll enqueues jobs that were pushed at the same time, in one call of the store. If that fails, each is tried alone, since one of them may be
 // the reason.
 func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := s.withinCall(ctx)
 	defer cancel()
 	all := make([]inserted, len(jobs))
 	done, err := s.room.insert(ctx, jobs)

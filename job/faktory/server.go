@@ -75,6 +75,9 @@ type Server struct {
 	guesses guesses
 	large   chan struct{} // one for each long command that is being read
 
+	over context.Context // canceled when no command may run any more
+	end  context.CancelFunc
+
 	handshakes, passwords loglimit.Limit // limit the logs of failed TLS handshakes and of wrong passwords
 
 	commands atomic.Int64
@@ -102,6 +105,7 @@ func New(c Config) (*Server, error) {
 		most: MaxConnections,
 	}
 	s.claimer.Observe = c.Observe
+	s.over, s.end = context.WithCancel(context.Background())
 	s.room = newRoom(c.Store, s.claimer, &s.clients)
 	s.pushes = group.New(mostTogether, 1, s.insertAll)
 	s.pushes.Gather(gatherTime)
@@ -114,6 +118,7 @@ func New(c Config) (*Server, error) {
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // commands outlive ctx by a little
 	defer cancel()
+	defer s.end()
 	return meanwhile.Supervise(ctx, func(ctx context.Context) error {
 		meanwhile.Go(ctx, s.room.run, meanwhile.Name("wait for jobs"), meanwhile.InBackground())
 		meanwhile.Go(ctx, s.clients.run, meanwhile.Name("hold jobs"), meanwhile.InBackground())
@@ -121,7 +126,11 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		stop := context.AfterFunc(ctx, func() {
 			_ = listener.Close()
 			s.interrupt()
-			time.AfterFunc(stopTime, cancel)
+			time.AfterFunc(stopTime, func() {
+				cancel()
+				s.end()
+				s.disconnect()
+			})
 		})
 		defer stop()
 		for {
@@ -152,6 +161,25 @@ func (s *Server) interrupt() {
 	defer s.mu.Unlock()
 	for c := range s.conns {
 		_ = c.socket.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// disconnect closes all connections, although clients may still have to read answers.
+func (s *Server) disconnect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		_ = socketOf(c.socket).Close()
+	}
+}
+
+// withinCall limits the time of a call of the store for commands of several connections, and ends it when no command may run any more.
+func (s *Server) withinCall(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	stop := context.AfterFunc(s.over, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
 	}
 }
 
