@@ -135,6 +135,12 @@ type InsertClaimer interface {
 	InsertAndClaim(ctx context.Context, jobs []*Job, c Claim) ([]ID, Claimed, error)
 }
 
+// A QueueWaiter is a store whose waits name the queues, for callers who wait for many programs with different queues: those of other queues need not claim.
+type QueueWaiter interface {
+	// WaitQueues is Wait. It returns those of the queues in which a job may have become due, and all of them if that is not known.
+	WaitQueues(ctx context.Context, queues ...string) (due []string, err error)
+}
+
 // An OperatorStore is the half of a store through which jobs, queues and workers are inspected and changed from outside: by the command,
 // the API, the dashboard. Workers also read their queues and crons through it.
 type OperatorStore interface {

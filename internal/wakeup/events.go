@@ -59,15 +59,6 @@ func (e *Events) Changed() <-chan struct{} {
 	return e.changed
 }
 
-// newest returns the last event of the queues.
-func (e *Events) newest(queues []string) uint64 {
-	newest := e.all
-	for _, q := range queues {
-		newest = max(newest, e.queues[q])
-	}
-	return newest
-}
-
 // borrow takes the lowest mark of a set of queues, 0 if there is none.
 func (e *Events) borrow(set string) uint64 {
 	marks := e.marks[set]

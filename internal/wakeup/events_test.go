@@ -2,6 +2,7 @@ package wakeup
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -9,7 +10,7 @@ import (
 func (e *Events) news(queues ...string) bool {
 	w := e.Wait(queues)
 	defer w.End()
-	return w.News()
+	return len(w.News()) > 0
 }
 
 func TestNewsComeOnce(t *testing.T) {
@@ -44,23 +45,49 @@ func TestNewsComeOnce(t *testing.T) {
 	}
 }
 
+// TestNewsNameTheQueues: news are the queues that had events, all of them after an event of every queue.
+func TestNewsNameTheQueues(t *testing.T) {
+	var e Events
+	w := e.Wait([]string{"c", "a", "b"})
+	defer w.End()
+	for _, step := range []struct {
+		notify string // "*" for every queue
+		want   []string
+	}{
+		{"a", []string{"a"}},
+		{"other", nil},
+		{"b", []string{"b"}},
+		{"*", []string{"c", "a", "b"}},
+		{"b", []string{"b"}},
+	} {
+		if step.notify == "*" {
+			e.NotifyAll()
+		} else {
+			e.Notify(step.notify)
+		}
+		if got := w.News(); !slices.Equal(got, step.want) {
+			t.Errorf("after an event of %s: news of %v, want %v", step.notify, got, step.want)
+		}
+	}
+}
+
 // TestEachWaiterHasTheNews: two waiters for the same queues at once each have their own news.
 func TestEachWaiterHasTheNews(t *testing.T) {
 	var e Events
 	a, b := e.Wait([]string{"q"}), e.Wait([]string{"q"})
 	e.Notify("q")
-	if !a.News() || a.News() || !b.News() {
+	if len(a.News()) == 0 || len(a.News()) > 0 || len(b.News()) == 0 {
 		t.Error("one of two waiters has no news, or the first has the same news twice")
 	}
 	a.End()
 	e.Notify("q")
-	if !b.News() {
+	if len(b.News()) == 0 {
 		t.Error("the second has no news of the second event")
 	}
 	b.End()
 	for i, want := range []bool{true, false} { // what a knew, and then what b knew
 		w := e.Wait([]string{"q"})
-		if got := w.News(); got != want {
+		if got := len(w.News()) > 0; got != want {
 			t.Errorf("caller %d has news: %v, want %v", i+1, got, want)
 		}
 		defer w.End()

@@ -372,10 +372,10 @@ func (c *counted) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error)
 	return c.Store.Renew(ctx, r)
 }
 
-func (c *counted) Wait(ctx context.Context, queues ...string) error {
+func (c *counted) WaitQueues(ctx context.Context, queues ...string) ([]string, error) {
 	c.waits.Add(1)
 	defer c.waits.Add(-1)
-	return c.Store.Wait(ctx, queues...)
+	return c.Store.(job.QueueWaiter).WaitQueues(ctx, queues...)
 }
 
 // TestFetchesShareAWait: many clients that fetch from the same queues call the store as often as one, and each job immediately goes to one of them.
@@ -472,6 +472,51 @@ func TestIdleProgramsDoNotWakeEachOther(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBusyQueueWakesItsProgramsOnly: jobs that come to one queue do not make programs of other queues ask the store.
+func TestBusyQueueWakesItsProgramsOnly(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as in TestFetchesShareAWait
+	inBubble(t, func(b *bubble) {
+		store := &counted{Store: b.store}
+		b.store = store
+		n := b.serve(faktory.Config{})
+		const idle, jobs = 100, 1000
+		var group sync.WaitGroup
+		over := time.Now().Add(3 * time.Second)
+		var fetched atomic.Int64
+		fetch := func(name string) {
+			p := n.worker(name)
+			group.Go(func() {
+				for time.Now().Before(over) {
+					if p.fetch(name) != nil {
+						fetched.Add(1)
+					}
+				}
+			})
+		}
+		for i := range idle {
+			fetch(fmt.Sprint("idle-", i))
+		}
+		fetch("busy")
+		time.Sleep(1500 * time.Millisecond)
+		before := store.claims.Load()
+		for range jobs { // from a program in Go
+			j, err := job.New("a", []byte("[]"), job.Queue("busy"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := job.Insert(t.Context(), store, j); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		claims := store.claims.Load() - before
+		group.Wait()
+		if most := int64(3 * jobs); claims > most || fetched.Load() != jobs { // about two for each job, and one a second of each idle program
+			t.Errorf("%d claims while %d jobs came to the queue of one of %d programs, want at most %d; %d jobs were fetched", claims, jobs, idle+1, most, fetched.Load())
+		}
+	})
 }
 
 // TestConnectionsOfAClientShareCalls: the connections of one client fetch and acknowledge in a few calls of the store, however many they are, and

@@ -282,16 +282,15 @@ func (r *room) run(ctx context.Context) error {
 			return err
 		case err != nil && ctx.Err() == nil:
 			_ = meanwhile.Sleep(ctx, waitPause) // the fetches report it
+			r.noticeAll()
 		}
-		if due || err != nil {
-			r.notice()
-		}
+		r.notice(due)
 	}
 	return context.Cause(ctx)
 }
 
-// wait returns true when a job may be due, and false when there are more queues: the next wait gets what has happened in between.
-func (r *room) wait(ctx context.Context) (due bool, err error) {
+// wait returns the queues in which a job may be due, and none when there are more queues to wait for: the next wait gets what has happened in between.
+func (r *room) wait(ctx context.Context) (due []string, err error) {
 	wait, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.mu.Lock()
@@ -300,16 +299,42 @@ func (r *room) wait(ctx context.Context) (due bool, err error) {
 	r.mu.Unlock()
 	if len(queues) == 0 {
 		<-wait.Done()
-		return false, nil
+		return nil, nil
 	}
-	err = r.store.Wait(wait, queues...)
-	if err != nil && wait.Err() != nil {
-		return false, nil
+	if named, able := r.store.(job.QueueWaiter); able {
+		due, err = named.WaitQueues(wait, queues...)
+	} else {
+		due, err = queues, r.store.Wait(wait, queues...)
 	}
-	return err == nil, err
+	switch {
+	case err == nil:
+		return due, nil
+	case wait.Err() != nil:
+		return nil, nil
+	}
+	return nil, err
 }
 
-func (r *room) notice() {
+// notice makes fetches from some queues ask the store again.
+func (r *room) notice(queues []string) {
+	if len(queues) == 0 {
+		return
+	}
+	due := make(map[string]bool, len(queues))
+	for _, q := range queues {
+		due[q] = true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.lines {
+		if slices.ContainsFunc(l.queues, func(q string) bool { return due[q] }) {
+			l.notice()
+		}
+	}
+}
+
+// noticeAll makes all fetches ask the store again.
+func (r *room) noticeAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range r.lines {
@@ -323,7 +348,7 @@ func (r *room) poll(ctx context.Context) error {
 	for {
 		select {
 		case <-ticker.C:
-			r.notice()
+			r.noticeAll()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

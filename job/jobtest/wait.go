@@ -3,6 +3,7 @@ package jobtest
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -22,6 +23,29 @@ var waitPromises = []promise{
 	{"wait is woken for any of its queues", func(f *fixture) {
 		for _, queue := range []string{"a", "b", "c"} {
 			f.wakes(func() { f.insertNew(job.Queue(queue)) }, "a", "b", "c")
+		}
+	}},
+	{"wait names the queues", func(f *fixture) {
+		s, able := f.Store.(job.QueueWaiter)
+		if !able {
+			return
+		}
+		queues := []string{"a", "b", "c"}
+		f.quiet(queues...)
+		for _, queue := range []string{"b", "a", "c"} {
+			f.insertNew(job.Queue(queue))
+			for named := false; !named; {
+				due, err := s.WaitQueues(f.ctx, queues...)
+				if err != nil || len(due) == 0 {
+					f.Fatalf("wait returned %v, %v", due, err)
+				}
+				for _, q := range due {
+					if !slices.Contains(queues, q) {
+						f.Errorf("wait returned the queue %q, which it was not called for", q)
+					}
+				}
+				named = slices.Contains(due, queue)
+			}
 		}
 	}},
 	{"wait is woken by a settle as queued", func(f *fixture) {

@@ -2,6 +2,7 @@ package jobtest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -17,6 +18,11 @@ var waitFaults = []fault{
 	}},
 	{name: "wait knows one queue", noticed: []string{"wait is woken for any of its queues"}, apply: func(b *broken) {
 		b.wait = func(ctx context.Context, queues []string) error { return b.Store.Wait(ctx, queues[0]) }
+	}},
+	{name: "wait names a part of the queues", noticed: []string{"wait names the queues"}, apply: func(b *broken) {
+		b.due = func(due []string) []string {
+			return slices.DeleteFunc(slices.Clone(due), func(q string) bool { return q == "c" })
+		}
 	}},
 	{name: "wait looks now and then", noticed: []string{"close releases those that wait"}, apply: func(b *broken) {
 		b.wait = func(ctx context.Context, _ []string) error {

@@ -13,8 +13,14 @@ func (s *Store) notify(name string) { s.events.Notify(name) }
 
 // Wait returns nil when a job may have become due in one of the queues since the last call.
 func (s *Store) Wait(ctx context.Context, queues ...string) error {
+	_, err := s.WaitQueues(ctx, queues...)
+	return err
+}
+
+// WaitQueues is Wait, and returns the queues in which a job may have become due.
+func (s *Store) WaitQueues(ctx context.Context, queues ...string) ([]string, error) {
 	if _, err := s.enter(ctx, "wait for jobs"); err != nil {
-		return err
+		return nil, err
 	}
 	defer s.mu.Unlock()
 	waiter := s.events.Wait(queues)
@@ -22,8 +28,8 @@ func (s *Store) Wait(ctx context.Context, queues ...string) error {
 	timer := time.NewTimer(job.LongestWait)
 	defer timer.Stop()
 	for !s.closed {
-		if waiter.News() {
-			return nil
+		if due := waiter.News(); len(due) > 0 {
+			return due, nil
 		}
 		changed := s.events.Changed()
 		s.mu.Unlock()
@@ -36,9 +42,12 @@ func (s *Store) Wait(ctx context.Context, queues ...string) error {
 			over, err = true, fmt.Errorf("wait for jobs: %w", ctx.Err())
 		}
 		s.mu.Lock()
+		if over && err == nil {
+			return queues, nil
+		}
 		if over {
-			return err
+			return nil, err
 		}
 	}
-	return fmt.Errorf("wait for jobs: %w", job.ErrClosed)
+	return nil, fmt.Errorf("wait for jobs: %w", job.ErrClosed)
 }

@@ -63,15 +63,22 @@ func (w *waits) wakeIn(d time.Duration) {
 
 // Wait returns nil if a job may have become due in one of the queues since the last call. It returns an error while the server cannot be reached.
 func (s *Store) Wait(ctx context.Context, queues ...string) error {
-	if err := s.wait(ctx, queues); err != nil {
-		return fmt.Errorf("wait for jobs: %w", err)
-	}
-	return nil
+	_, err := s.WaitQueues(ctx, queues...)
+	return err
 }
 
-func (s *Store) wait(ctx context.Context, queues []string) error {
+// WaitQueues is Wait, and returns the queues in which a job may have become due.
+func (s *Store) WaitQueues(ctx context.Context, queues ...string) ([]string, error) {
+	due, err := s.wait(ctx, queues)
+	if err != nil {
+		return nil, fmt.Errorf("wait for jobs: %w", err)
+	}
+	return due, nil
+}
+
+func (s *Store) wait(ctx context.Context, queues []string) ([]string, error) {
 	if err := s.enter(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	bound, cancel := context.WithTimeout(ctx, job.LongestWait)
 	defer cancel()
@@ -83,11 +90,15 @@ func (s *Store) wait(ctx context.Context, queues []string) error {
 	for {
 		switch {
 		case s.closing.Load():
-			return job.ErrClosed
+			return nil, job.ErrClosed
 		case ctx.Err() != nil:
-			return ctx.Err()
-		case waiter.News() || bound.Err() != nil:
-			return nil
+			return nil, ctx.Err()
+		}
+		if due := waiter.News(); len(due) > 0 {
+			return due, nil
+		}
+		if bound.Err() != nil {
+			return queues, nil
 		}
 		if w.listening {
 			changed := w.events.Changed()
@@ -100,10 +111,10 @@ func (s *Store) wait(ctx context.Context, queues []string) error {
 			continue
 		}
 		if err := s.listen(bound); err != nil && bound.Err() == nil && !s.closing.Load() {
-			if waiter.News() {
-				return nil
+			if due := waiter.News(); len(due) > 0 {
+				return due, nil
 			}
-			return err
+			return nil, err
 		}
 	}
 }

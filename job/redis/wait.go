@@ -34,15 +34,22 @@ func (w *waits) noticed(queue string) {
 
 // Wait returns nil if a job may have become due in one of the queues since the last call. It returns an error while the server cannot be reached.
 func (s *Store) Wait(ctx context.Context, queues ...string) error {
-	if err := s.wait(ctx, queues); err != nil {
-		return fmt.Errorf("wait for jobs: %w", err)
-	}
-	return nil
+	_, err := s.WaitQueues(ctx, queues...)
+	return err
 }
 
-func (s *Store) wait(ctx context.Context, queues []string) error {
+// WaitQueues is Wait, and returns the queues in which a job may have become due.
+func (s *Store) WaitQueues(ctx context.Context, queues ...string) ([]string, error) {
+	due, err := s.wait(ctx, queues)
+	if err != nil {
+		return nil, fmt.Errorf("wait for jobs: %w", err)
+	}
+	return due, nil
+}
+
+func (s *Store) wait(ctx context.Context, queues []string) ([]string, error) {
 	if err := s.enter(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	timer := time.NewTimer(job.LongestWait)
 	defer timer.Stop()
@@ -53,10 +60,10 @@ func (s *Store) wait(ctx context.Context, queues []string) error {
 	defer waiter.End()
 	for {
 		if err := s.listen(ctx); err != nil {
-			return s.explain(ctx, err)
+			return nil, s.explain(ctx, err)
 		}
-		if waiter.News() {
-			return nil
+		if due := waiter.News(); len(due) > 0 {
+			return due, nil
 		}
 		changed, lost := w.events.Changed(), w.lost
 		w.mu.Unlock()
@@ -73,9 +80,11 @@ func (s *Store) wait(ctx context.Context, queues []string) error {
 		w.mu.Lock()
 		switch {
 		case s.closing.Load():
-			return job.ErrClosed
+			return nil, job.ErrClosed
+		case err != nil:
+			return nil, err
 		case over:
-			return err
+			return queues, nil
 		}
 	}
 }

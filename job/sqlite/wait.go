@@ -53,8 +53,8 @@ func (w *waits) leave(waiter *wakeup.Waiter) {
 	waiter.End()
 }
 
-// check reports whether a waiter has news, and returns a channel to wait on.
-func (w *waits) check(waiter *wakeup.Waiter) (news bool, changed <-chan struct{}) {
+// check returns the queues in which a waiter has news, and a channel to wait on.
+func (w *waits) check(waiter *wakeup.Waiter) (news []string, changed <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return waiter.News(), w.events.Changed()
@@ -63,8 +63,14 @@ func (w *waits) check(waiter *wakeup.Waiter) (news bool, changed <-chan struct{}
 // Wait returns nil when a job may have become due in one of the queues since the last call: at once for changes made by this
 // store, within about 20 ms for those made by others.
 func (s *Store) Wait(ctx context.Context, queues ...string) error {
+	_, err := s.WaitQueues(ctx, queues...)
+	return err
+}
+
+// WaitQueues is Wait, and returns the queues in which a job may have become due: all of them after a change made by another store.
+func (s *Store) WaitQueues(ctx context.Context, queues ...string) ([]string, error) {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("wait for jobs: %w", err)
+		return nil, fmt.Errorf("wait for jobs: %w", err)
 	}
 	waiter := s.waits.enter(queues)
 	defer s.waits.leave(waiter)
@@ -74,21 +80,21 @@ func (s *Store) Wait(ctx context.Context, queues ...string) error {
 	defer poll.Stop()
 	for {
 		news, changed := s.waits.check(waiter)
-		if news && !s.isClosed() {
-			return nil
+		if len(news) > 0 && !s.isClosed() {
+			return news, nil
 		}
 		select {
 		case <-changed:
 		case <-poll.C:
 			if err := s.poll(); err != nil {
-				return s.explain("wait for jobs", err)
+				return nil, s.explain("wait for jobs", err)
 			}
 		case <-over.C:
-			return nil
+			return queues, nil
 		case <-ctx.Done():
-			return fmt.Errorf("wait for jobs: %w", ctx.Err())
+			return nil, fmt.Errorf("wait for jobs: %w", ctx.Err())
 		case <-s.closed:
-			return fmt.Errorf("wait for jobs: %w", job.ErrClosed)
+			return nil, fmt.Errorf("wait for jobs: %w", job.ErrClosed)
 		}
 	}
 }
