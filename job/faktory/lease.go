@@ -45,7 +45,7 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 	}
 	cs.mu.Unlock()
 	cs.handleCommands(within, cl, got.Commands, elsewhere)
-	return cs.releaseUnknown(within, cl, got.Now.Sub(time.Now()), got.Now.Sub(now))
+	return cs.releaseUnknown(within, cl, time.Until(got.Now), got.Now.Sub(now))
 }
 
 // handleCommands records which state a client should be in: its BEATs are answered with it, and its FETCHes get no jobs. If the client may send its BEATs
@@ -73,9 +73,16 @@ func (cs *clients) handleCommands(ctx context.Context, cl *client, commands []jo
 	}
 }
 
-// heldBy returns the jobs that a client runs, according to the store.
-func (cs *clients) heldBy(ctx context.Context, cl *client) ([]*job.Job, error) {
-	return cs.server.config.Store.List(ctx, job.Filter{Worker: cl.name, States: []job.State{job.Running}, Limit: mostSynced})
+// heldBy returns the jobs that a client runs, according to the store, without their args, of which there may be a megabyte each.
+func (cs *clients) heldBy(ctx context.Context, cl *client) (jobs []*job.Job, err error) {
+	for j, err := range job.List(ctx, cs.server.config.Store, job.Filter{Worker: cl.name, States: []job.State{job.Running}, Limit: mostSynced}) {
+		if err != nil {
+			return nil, err
+		}
+		j.Args = nil
+		jobs = append(jobs, j)
+	}
+	return jobs, nil
 }
 
 // takeOver registers the jobs that other servers have given to a client, so that their reservations end.

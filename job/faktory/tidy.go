@@ -51,6 +51,7 @@ func (cs *clients) sync(ctx context.Context) {
 		if err != nil {
 			return // it is tried again
 		}
+		j.Args = nil // as in heldBy
 		wid, ours := strings.CutPrefix(j.Worker, namePrefix)
 		if cl := cs.find(wid); ours && cl != nil {
 			cs.addUnknown(cl, j)
