@@ -135,7 +135,7 @@ func (p *pushed) options() ([]job.EnqueueOption, error) {
 		opts = append(opts, job.Meta(metaBacktrace, strconv.Itoa(p.Backtrace)))
 	}
 	var priority int
-	if json.Unmarshal(p.Priority, &priority) == nil && priority >= job.LowestPriority && priority <= job.HighestPriority {
+	if len(p.Priority) > 0 && json.Unmarshal(p.Priority, &priority) == nil && priority >= job.LowestPriority && priority <= job.HighestPriority {
 		opts = append(opts, job.Priority(priority))
 	}
 	more, err := p.customOptions()
