@@ -58,8 +58,10 @@ type Store struct {
 }
 
 // Open opens the store in a file, and creates or migrates it if needed; its folder must exist. url is a path, or a URL such as
-// sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db. Only the owner can read and write a new file, its -wal and its -shm;
-// an existing file keeps its mode. If the schema of the file is newer, the error is [job.ErrSchema].
+// sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db. A URL may have the parameters mode, which is rw for a file that must
+// exist or rwc, the default, and _pragma, for each connection, as in sqlite:jobs.db?_pragma=cache_size(-8192); others are refused.
+// Only the owner can read and write a new file, its -wal and its -shm; an existing file keeps its mode. If the schema of the file
+// is newer, the error is [job.ErrSchema].
 func Open(ctx context.Context, url string) (*Store, error) {
 	p, err := parsePlace(url)
 	if err != nil {
@@ -92,6 +94,9 @@ func (s *Store) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkPragmas(); err != nil {
+		return err
+	}
 	if err := s.useWAL(ctx); err != nil {
 		return err
 	}
@@ -118,6 +123,21 @@ func openPool(source string, size int) (*sql.DB, error) {
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(max(size, 2))
 	return db, nil
+}
+
+// checkPragmas returns an error for a pragma of the URL that SQLite does not know, and has ignored.
+func (s *Store) checkPragmas() error {
+	for _, pragma := range s.place.query["_pragma"] {
+		name := pragmaPattern.FindStringSubmatch(pragma)[1]
+		known, err := one(s.writer, statement("known_pragma"), name)
+		if err != nil {
+			return err
+		}
+		if known[0] == int64(0) {
+			return fmt.Errorf("%s: SQLite has no pragma %.40q: write one such as cache_size(-8192)", s.place.path, name)
+		}
+	}
+	return nil
 }
 
 // useWAL sets the journal mode. SQLite does not wait for other processes that set it at the same time, so this method does.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/meanwhile-go/meanwhile/internal/privatefile"
@@ -18,7 +19,7 @@ type place struct {
 	query url.Values // of the URL, for the driver
 }
 
-// parsePlace reads a path, or a URL like sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db?mode=ro. A text that is more
+// parsePlace reads a path, or a URL like sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db?mode=rw. A text that is more
 // likely the URL or the keyword string of a server is refused without being shown.
 func parsePlace(address string) (place, error) {
 	if scheme := storeurl.Scheme(address); scheme == "postgres" || scheme == "postgresql" {
@@ -54,11 +55,38 @@ func parsePlace(address string) (place, error) {
 	}
 	switch {
 	case p.path == "":
-		return place{}, fmt.Errorf("%q names no file", shown)
+		return place{}, fmt.Errorf("%q names no file: write sqlite:jobs.db, or sqlite:///var/lib/jobs.db", shown)
 	case strings.HasPrefix(p.path, ":memory:"), p.query.Get("mode") == "memory":
 		return place{}, fmt.Errorf("%q is not on disk: use the package job/memory for jobs that need not last", shown)
 	}
-	return p, nil
+	return p, checkQuery(shown, p.query)
+}
+
+// pragmaPattern matches a pragma with the name of a database, as in main.cache_size(-8192). Its first group is the pragma's name.
+var pragmaPattern = regexp.MustCompile(`^(?:\w+\.)?(\w+)(?:$|[ =(])`)
+
+// checkQuery returns an error for a parameter that the store does not support; SQLite would ignore it. The error does not show values.
+func checkQuery(shown string, query url.Values) error {
+	for key, values := range query {
+		switch key {
+		case "mode":
+			if len(values) > 1 {
+				return fmt.Errorf("%q: mode is given twice", shown)
+			}
+			if values[0] != "rw" && values[0] != "rwc" {
+				return fmt.Errorf("%q: mode is neither rw, for a file that exists, nor rwc, which also creates it", shown)
+			}
+		case "_pragma":
+			for _, pragma := range values {
+				if !pragmaPattern.MatchString(pragma) {
+					return fmt.Errorf("%q: a _pragma is not written as NAME(VALUE), such as _pragma=cache_size(-8192)", shown)
+				}
+			}
+		default:
+			return fmt.Errorf("%q has a parameter %.40q: known are mode and _pragma", shown, key)
+		}
+	}
+	return nil
 }
 
 // check returns errors that SQLite would report without their cause.

@@ -25,6 +25,9 @@ pragma synchronous = normal
 -- name: data_version
 pragma data_version
 
+-- name: known_pragma
+select count(*) from pragma_pragma_list where name = lower(?)
+
 -- name: use_wal
 pragma journal_mode = wal
 
