@@ -217,6 +217,13 @@ func TestOpen(t *testing.T) {
 	if err := job.CheckURL("memory:"); err != nil {
 		t.Error(err)
 	}
+	const want = "memory: names a new store: nothing may follow it"
+	if err := job.CheckURL("memory:geheim"); err == nil || err.Error() != want {
+		t.Errorf("CheckURL of a store in memory with a name: got %v, want %s", err, want)
+	}
+	if _, err := job.Open(t.Context(), "memory:geheim"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Open of a store in memory with a name: got %v, want %s", err, want)
+	}
 }
 
 func TestUniqueOptionsThatMeanNothing(t *testing.T) {

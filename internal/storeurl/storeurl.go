@@ -74,6 +74,9 @@ func Redacted(text string) string {
 		return s.String()
 	}
 	scheme := Scheme(text) + ":"
+	if text == scheme {
+		return scheme
+	}
 	if strings.HasPrefix(text, scheme+"//") {
 		scheme += "//"
 	}

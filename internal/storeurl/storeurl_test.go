@@ -63,6 +63,15 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
+// TestRedactedScheme: nothing is hidden where there is nothing.
+func TestRedactedScheme(t *testing.T) {
+	for _, text := range []string{"memory:", "redis:", "sqlite:"} {
+		if got := storeurl.Redacted(text); got != text {
+			t.Errorf("%q: got %q", text, got)
+		}
+	}
+}
+
 func TestScheme(t *testing.T) {
 	for text, want := range map[string]string{
 		"postgres://db/app": "postgres", "sqlite:jobs.db": "sqlite", "jobs.db": "", `C:\jobs.db`: "", "/a=b:c": "",

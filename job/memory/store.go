@@ -5,6 +5,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,7 +15,20 @@ import (
 )
 
 func init() {
-	job.Register("memory", func(context.Context, string) (job.Store, error) { return New(), nil })
+	job.Register("memory", checkURL, func(_ context.Context, url string) (job.Store, error) {
+		if err := checkURL(url); err != nil {
+			return nil, err
+		}
+		return New(), nil
+	})
+}
+
+// checkURL refuses a name: it would suggest that two programs, or two calls, could share a store.
+func checkURL(url string) error {
+	if url != "memory:" {
+		return errors.New("memory: names a new store: nothing may follow it")
+	}
+	return nil
 }
 
 // A Store is a [job.Store] in memory. Jobs are copied when they are stored and when they are returned. A claim costs O(log n) in

@@ -33,7 +33,7 @@ const (
 
 func init() {
 	for _, scheme := range []string{"postgres", "postgresql"} {
-		job.Register(scheme, func(ctx context.Context, url string) (job.Store, error) { return Open(ctx, url) })
+		job.Register(scheme, checkURL, func(ctx context.Context, url string) (job.Store, error) { return Open(ctx, url) })
 	}
 }
 
@@ -74,7 +74,7 @@ var _ job.Store = (*Store)(nil)
 func Open(ctx context.Context, url string) (*Store, error) {
 	config, schema, err := parseURL(url)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the URL of PostgreSQL: %w", err)
 	}
 	s, err := newStore(schema)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // parseURL parses a URL or a keyword string of pgx, which may also name the schema. Its errors show no password.
 func parseURL(text string) (*pgxpool.Config, string, error) {
 	if err := storeurl.Check(text); err != nil {
-		return nil, "", fmt.Errorf("read the URL of PostgreSQL: %w", err)
+		return nil, "", err
 	}
 	text = escapeValues(text)
 	given, err := pgconn.ParseConfig(text) // ignores settings that are not for the connection
@@ -44,6 +44,15 @@ func parseURL(text string) (*pgxpool.Config, string, error) {
 	return config, schema, nil
 }
 
+// checkURL returns an error for a URL that Open would refuse.
+func checkURL(text string) error {
+	_, schema, err := parseURL(text)
+	if err != nil {
+		return err
+	}
+	return checkSchemaName(schema)
+}
+
 // escapeValues escapes each = in the values of a URL's query, as in options=-c%20search_path=app: pgx requires it.
 func escapeValues(text string) string {
 	address, query, ok := strings.Cut(text, "?")
@@ -63,7 +72,7 @@ func redacted(text string, err error) error {
 	if parse := new(pgconn.ParseConfigError); errors.As(err, &parse) {
 		parse.ConnString = storeurl.Redacted(text)
 	}
-	return fmt.Errorf("read the URL of PostgreSQL: %w", err)
+	return err
 }
 
 // checkSchemaName returns an error if a schema cannot have this name.

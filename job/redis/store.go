@@ -21,7 +21,7 @@ const (
 
 func init() {
 	for _, scheme := range schemes {
-		job.Register(scheme, func(ctx context.Context, url string) (job.Store, error) { return Open(ctx, url) })
+		job.Register(scheme, checkURL, func(ctx context.Context, url string) (job.Store, error) { return Open(ctx, url) })
 	}
 }
 

@@ -55,6 +55,12 @@ func parseURL(address string) (*place, error) {
 	return p, p.setHosts(hosts, path)
 }
 
+// checkURL returns an error for a URL that Open would refuse.
+func checkURL(address string) error {
+	_, err := parseURL(address)
+	return err
+}
+
 func (p *place) setHosts(hosts, path string) error {
 	if p.scheme == "unix" {
 		if hosts != "" || path == "" {

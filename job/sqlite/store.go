@@ -17,7 +17,7 @@ import (
 
 func init() {
 	for _, scheme := range []string{"sqlite", "file"} {
-		job.Register(scheme, func(ctx context.Context, url string) (job.Store, error) { return Open(ctx, url) })
+		job.Register(scheme, checkURL, func(ctx context.Context, url string) (job.Store, error) { return Open(ctx, url) })
 	}
 }
 

@@ -62,6 +62,12 @@ func parsePlace(address string) (place, error) {
 	return p, checkQuery(shown, p.query)
 }
 
+// checkURL returns an error for a URL that Open would refuse, whatever the files are.
+func checkURL(address string) error {
+	_, err := parsePlace(address)
+	return err
+}
+
 // pragmaPattern matches a pragma with the name of a database, as in main.cache_size(-8192). Its first group is the pragma's name.
 var pragmaPattern = regexp.MustCompile(`^(?:\w+\.)?(\w+)(?:$|[ =(])`)
 

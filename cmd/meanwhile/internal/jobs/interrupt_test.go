@@ -121,7 +121,7 @@ func (s *interruptedStore) Prune(ctx context.Context, _ map[job.State]time.Durat
 
 // TestInterruptedAction: a command that changes many jobs says how many it has changed before a signal.
 func TestInterruptedAction(t *testing.T) {
-	job.Register("interrupted", func(context.Context, string) (job.Store, error) { return &interruptedStore{Store: memory.New()}, nil })
+	job.Register("interrupted", nil, func(context.Context, string) (job.Store, error) { return &interruptedStore{Store: memory.New()}, nil })
 	for done, run := range map[string]func(*Command, probe.Streams) error{
 		"deleted": (&Delete{Action{All: true, Yes: true}}).Run,
 		"pruned":  (&Prune{Yes: true}).Run,

@@ -80,13 +80,10 @@ func (t *Target) CheckStore() error {
 }
 
 func (t *Target) check() error {
-	switch err := job.CheckURL(t.address()); {
-	case err != nil:
-		return err
-	case storeurl.Scheme(t.address()) == "memory":
+	if storeurl.Scheme(t.address()) == "memory" {
 		return errMemory
 	}
-	return storeurl.Check(t.address())
+	return job.CheckURL(t.address())
 }
 
 var errMemory = errors.New("a store in memory would be empty, and would be lost when the command exits: give a file, such as sqlite:jobs.db")
