@@ -182,8 +182,12 @@ func (p *plan) readListeners() error {
 			l.Protocol = &jsonlines.Protocol{}
 		}
 		host, _, _ := net.SplitHostPort(s.address)
-		if !loopback.IsHost(host) && !p.NoAuth && !s.authOff && !p.asks(&l, key) {
+		switch {
+		case loopback.IsHost(host):
+		case !p.NoAuth && !s.authOff && !p.asks(&l, key):
 			return fmt.Errorf("--%s: others can reach %s: %s", name, probe.Printable(s.address), remedy(&l, p))
+		case key != "" && l.TLS == nil && s.tls != off:
+			p.warnings = append(p.warnings, p.exposedText(name))
 		}
 		for _, other := range p.listeners {
 			if other.Address == l.Address && other.Network == l.Network && !strings.HasSuffix(l.Address, ":0") {
@@ -193,6 +197,18 @@ func (p *plan) readListeners() error {
 		p.listeners = append(p.listeners, l)
 	}
 	return nil
+}
+
+// exposedText is the warning about a listener that other machines can reach without TLS, and to which clients send the key.
+func (p *plan) exposedText(name string) string {
+	what, remedy := "the key goes over the network as it is", "give --tls-cert and --tls-key"
+	if name == nameHTTP && p.reading.Asks() {
+		what = "passwords, tokens and the key go over the network as they are"
+	}
+	if name == nameAnalogger {
+		remedy = "give --tls-cert, --tls-key and tls=on after the address"
+	}
+	return fmt.Sprintf("--%s: %s: %s, or tls=off after the address behind a proxy that speaks TLS", name, what, remedy)
 }
 
 // asks reports whether a listener authenticates its clients, or an input accepts only some networks.

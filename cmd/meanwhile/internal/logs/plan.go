@@ -32,6 +32,7 @@ type plan struct {
 	listeners   []server.Listener
 	certificate *certificate.Certificate    // nil without TLS
 	settings    map[string]*listenerSetting // of the listeners, by name
+	warnings    []string                    // about settings that are valid, but not safe
 	reading     *access.Guard
 	users       int
 	keepAge     time.Duration

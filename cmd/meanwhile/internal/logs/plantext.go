@@ -41,6 +41,9 @@ func (p *plan) String() string {
 		fmt.Fprintf(&b, "forward to %s\n", probe.Printable(o.output.Name))
 	}
 	fmt.Fprintf(&b, "sync %s\n", p.Sync)
+	for _, text := range p.warnings {
+		fmt.Fprintf(&b, "warning: %s\n", text)
+	}
 	return b.String()
 }
 

@@ -110,6 +110,9 @@ func (p *plan) run(ctx context.Context, store storage.Store, c server.Config) (*
 	if err != nil {
 		return nil, err
 	}
+	for _, text := range p.warnings {
+		p.logger.Warn("logs: " + text)
+	}
 	if err := p.forwardAll(ctx, store); err != nil {
 		return nil, err
 	}
