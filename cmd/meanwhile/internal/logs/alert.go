@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
@@ -35,19 +36,14 @@ func (r *routeSettings) alert(n *yaml.Node) error {
 	})
 	for _, other := range r.alerts {
 		if err == nil && other.Name == a.Name {
-			err = fmt.Errorf("line %d: two alerts have this name: give each its own", n.Line)
+			err = errors.New("two alerts have this name: give each its own")
 		}
 	}
 	if err == nil {
-		if wrong := a.Check(); wrong != nil {
-			err = fmt.Errorf("line %d: %w", n.Line, wrong)
-		}
+		err = a.Check()
 	}
 	r.alerts = append(r.alerts, a)
-	if err != nil {
-		return fmt.Errorf("alert %.60q: %w", a.Name, err)
-	}
-	return nil
+	return settings.At(n.Line, fmt.Sprintf("alert %.60q", a.Name), err)
 }
 
 // checkWebhook validates the URL of a webhook. Its errors do not show the URL, since it may contain a secret.

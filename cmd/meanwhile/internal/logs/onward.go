@@ -13,6 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs/outputs"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"github.com/meanwhile-go/meanwhile/logs/storage"
@@ -28,14 +29,26 @@ type onward struct {
 
 // forward parses an element of the list forward: a URL, or a mapping.
 func (r *routeSettings) forward(n *yaml.Node) error {
-	var to, secretFile string
+	var to, secret string
 	var o onward
+	at := n.Line
 	text := func(s string) (string, error) { return s, nil }
 	keys := map[string]func(*yaml.Node) error{
-		"to":          value(&to, text, "a URL, such as "+outputs.Kinds),
-		"secret-file": value(&secretFile, text, "a file"),
-		"name":        value(&o.cursor, text, "a name"),
-		"filter":      records(&o.filter),
+		"to": func(n *yaml.Node) error {
+			at = n.Line
+			return value(&to, text, "a URL, such as "+outputs.Kinds)(n)
+		},
+		"secret-file": func(n *yaml.Node) error {
+			var name string
+			if err := value(&name, text, "a file")(n); err != nil {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			secret = strings.TrimRight(string(text), "\r\n")
+			return err
+		},
+		"name":   value(&o.cursor, text, "a name"),
+		"filter": records(&o.filter),
 		"from": func(n *yaml.Node) error {
 			if o.newest = n.Value == "newest"; !o.newest && n.Value != "oldest" {
 				return errors.New("give newest or oldest")
@@ -50,25 +63,17 @@ func (r *routeSettings) forward(n *yaml.Node) error {
 		return err
 	}
 	if to == "" {
-		return fmt.Errorf("line %d: an output has a URL: to: %s", n.Line, outputs.Kinds)
-	}
-	secret := ""
-	if secretFile != "" {
-		text, err := os.ReadFile(secretFile)
-		if err != nil {
-			return fmt.Errorf("line %d: secret-file: %w", n.Line, err)
-		}
-		secret = strings.TrimRight(string(text), "\r\n")
+		return fmt.Errorf("an output has a URL: to: %s", outputs.Kinds)
 	}
 	if o.output, err = outputs.Open(to, secret); err != nil {
-		return fmt.Errorf("line %d: %w", n.Line, err)
+		return settings.At(at, "", err)
 	}
 	if o.cursor == "" {
 		o.cursor = o.output.Name
 	}
 	for _, other := range r.onward {
 		if other.cursor == o.cursor {
-			return fmt.Errorf("line %d: two outputs are %s: give each a name of its own", n.Line, probe.Printable(o.cursor))
+			return fmt.Errorf("two outputs are %s: give each a name of its own", probe.Printable(o.cursor))
 		}
 	}
 	r.onward = append(r.onward, o)

@@ -53,18 +53,13 @@ func (c *Serve) plan(logger *slog.Logger, streams probe.Streams) (*plan, error) 
 			return nil, err
 		}
 	}
-	switch {
-	case c.Dir == "":
-		return nil, errors.New("--dir: give a folder")
-	case c.MaxConns <= 0:
-		return nil, errors.New("--max-conns: give a number above 0")
-	case c.Interval <= 0:
-		return nil, errors.New("--interval: give a time above 0")
-	case c.Grace <= 0:
-		return nil, errors.New("--grace: give a time above 0")
-	}
-	if err := checkMaxRecord(c.MaxRecord); err != nil {
-		return nil, fmt.Errorf("--max-record: %w", err)
+	for _, one := range []struct {
+		name  string
+		value any
+	}{{"dir", c.Dir}, {"max-conns", c.MaxConns}, {"interval", c.Interval}, {"grace", c.Grace}, {"max-record", c.MaxRecord}} {
+		if err := c.check(one.name, one.value); err != nil {
+			return nil, fmt.Errorf("--%s: %w", one.name, err)
+		}
 	}
 	if len(p.listeners) == 0 {
 		return nil, errors.New("no input is configured: give --listen, --analogger or another address")
@@ -177,14 +172,7 @@ func keepSize(text string) (int64, error) {
 
 const mostRecord = logs.MaxRecord - 1024 // a record has more than the message
 
-func checkMaxRecord(bytes int) error {
-	if bytes < 64 || bytes > mostRecord {
-		return fmt.Errorf("give a number of bytes from 64 to %d", mostRecord)
-	}
-	return nil
-}
-
-// check validates the value of a key in the file, so that an error has its line number. Other errors are reported without one.
+// check validates the value of a flag, or of a key in the file, whose errors have its line number. Other errors are reported without one.
 func (c *Serve) check(key string, value any) (err error) {
 	switch key {
 	case "user":
@@ -195,8 +183,26 @@ func (c *Serve) check(key string, value any) (err error) {
 		_, err = keepAge(value.(string))
 	case "keep-size":
 		_, err = keepSize(value.(string))
+	case "key-file":
+		if name := value.(string); name != "" {
+			_, err = readKeyFile(name)
+		}
+	case "dir":
+		if value.(string) == "" {
+			err = errors.New("give a folder")
+		}
+	case "interval", "grace":
+		if value.(time.Duration) <= 0 {
+			err = errors.New("give a time above 0")
+		}
+	case "max-conns":
+		if value.(int) <= 0 {
+			err = errors.New("give a number above 0")
+		}
 	case "max-record":
-		err = checkMaxRecord(value.(int))
+		if bytes := value.(int); bytes < 64 || bytes > mostRecord {
+			err = fmt.Errorf("give a number of bytes from 64 to %d", mostRecord)
+		}
 	case "to":
 		for _, text := range value.([]string) {
 			if _, err = c.routes.parseDestination(text); err != nil {

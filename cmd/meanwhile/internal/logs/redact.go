@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
@@ -29,19 +30,14 @@ func (r *routeSettings) redaction(n *yaml.Node) error {
 	})
 	for _, other := range r.redact {
 		if err == nil && other.Name == rule.Name {
-			err = fmt.Errorf("line %d: two redactions have this name: give each its own", n.Line)
+			err = errors.New("two redactions have this name: give each its own")
 		}
 	}
 	if err == nil {
-		if wrong := rule.Check(); wrong != nil {
-			err = fmt.Errorf("line %d: %w", n.Line, wrong)
-		}
+		err = rule.Check()
 	}
 	r.redact = append(r.redact, rule)
-	if err != nil {
-		return fmt.Errorf("redact %.60q: %w", rule.Name, err)
-	}
-	return nil
+	return settings.At(n.Line, fmt.Sprintf("redact %.60q", rule.Name), err)
 }
 
 // redactText describes a redaction.

@@ -42,13 +42,11 @@ func (r *routeSettings) file() settings.File {
 func list(each func(*yaml.Node) error) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Kind != yaml.SequenceNode {
-			return fmt.Errorf("line %d: give a list", n.Line)
+			return settings.At(n.Line, "", errors.New("give a list"))
 		}
 		var wrong []error
 		for _, element := range n.Content {
-			if err := each(element); err != nil {
-				wrong = append(wrong, err)
-			}
+			wrong = append(wrong, settings.At(element.Line, "", each(element)))
 		}
 		return errors.Join(wrong...)
 	}
@@ -57,26 +55,23 @@ func list(each func(*yaml.Node) error) func(*yaml.Node) error {
 // mapping parses the keys of a mapping.
 func mapping(n *yaml.Node, what string, keys map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: %s is written as KEY: VALUE", n.Line, what)
+		return settings.At(n.Line, "", fmt.Errorf("%s is written as KEY: VALUE", what))
 	}
 	var wrong []error
 	seen := map[string]bool{}
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		read := keys[key.Value]
-		var err error
+		name := fmt.Sprintf("%.40s", strconv.Quote(key.Value))
 		switch {
 		case read == nil:
-			err = fmt.Errorf("%s has no key %.40q", what, key.Value)
+			wrong = append(wrong, settings.At(key.Line, name, fmt.Errorf("%s has no key %.40q", what, key.Value)))
 		case seen[key.Value]:
-			err = errors.New("it is set twice")
+			wrong = append(wrong, settings.At(key.Line, name, errors.New("it is set twice")))
 		default:
-			err = read(value)
+			wrong = append(wrong, settings.At(value.Line, name, read(value)))
 		}
 		seen[key.Value] = true
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("line %d: %.40s: %w", key.Line, strconv.Quote(key.Value), err))
-		}
 	}
 	return errors.Join(wrong...)
 }
@@ -97,7 +92,7 @@ func (r *routeSettings) route(n *yaml.Node) error {
 		},
 	})
 	if err == nil && len(route.To) == 0 {
-		err = fmt.Errorf("line %d: a route needs a destination, as in to: store", n.Line)
+		err = errors.New("a route needs a destination, as in to: store")
 	}
 	r.routes = append(r.routes, route)
 	return err
@@ -124,7 +119,7 @@ func (r *routeSettings) destination(route *server.Route, n *yaml.Node) error {
 		"max-total": value(&f.MaxTotal, bytes, "a size such as 10GiB"),
 	})
 	if err == nil && f.Path == "" {
-		err = fmt.Errorf("line %d: give the file, as file: PATH", n.Line)
+		err = errors.New("give the file, as file: PATH")
 	}
 	route.To = append(route.To, server.Destination{File: &f})
 	return err
@@ -172,7 +167,7 @@ func (r *routeSettings) limit(n *yaml.Node) error {
 		"burst":   value(&l.Burst, strconv.Atoi, "a number of records"),
 	})
 	if err == nil && (!(l.Rate > 0) || l.Rate > 1e9 || l.Burst < 0) {
-		err = fmt.Errorf("line %d: a limit needs a rate above 0, in records per second", n.Line)
+		err = errors.New("a limit needs a rate above 0, in records per second")
 	}
 	r.limits = append(r.limits, l)
 	return err
@@ -187,20 +182,20 @@ func (r *routeSettings) retain(n *yaml.Node) error {
 		"size":    value(&keep.Bytes, orNone(bytes), "a size such as 500MB or 10GiB; 0 is any"),
 	})
 	if err == nil && (len(names) == 0 || keep == segment.Retention{}) {
-		err = fmt.Errorf("line %d: each entry of keep needs services, and an age or a size", n.Line)
+		err = errors.New("each entry of keep needs services, and an age or a size")
 	}
 	for _, name := range names {
 		if name == "*" && err == nil {
-			err = fmt.Errorf("line %d: for all services, use keep-age and keep-size", n.Line)
+			err = errors.New("for all services, use keep-age and keep-size")
 		}
 		if wrong := logs.CheckService(strings.TrimSuffix(name, "*")); err == nil && wrong != nil {
-			err = fmt.Errorf("line %d: service %.40q: %w", n.Line, name, wrong)
+			err = fmt.Errorf("service %.40q: %w", name, wrong)
 		}
 		if r.keep == nil {
 			r.keep = map[string]segment.Retention{}
 		}
 		if _, again := r.keep[name]; err == nil && again {
-			err = fmt.Errorf("line %d: service %.40q: its retention is set twice", n.Line, name)
+			err = fmt.Errorf("service %.40q: its retention is set twice", name)
 		}
 		r.keep[name] = keep
 	}
@@ -232,18 +227,22 @@ func value[T any](into *T, parse func(string) (T, error), want string) func(*yam
 
 func texts(into *[]string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
-		all := n.Content
-		if n.Kind == yaml.ScalarNode {
-			all = []*yaml.Node{n}
-		}
-		for _, element := range all {
+		for _, element := range elements(n) {
 			if n.Kind == yaml.MappingNode || element.Kind != yaml.ScalarNode || element.Value == "" {
-				return errors.New("give a text, or a list of texts")
+				return settings.At(element.Line, "", errors.New("give a text, or a list of texts"))
 			}
 			*into = append(*into, element.Value)
 		}
 		return nil
 	}
+}
+
+// elements returns the elements of a list, or one text.
+func elements(n *yaml.Node) []*yaml.Node {
+	if n.Kind == yaml.ScalarNode {
+		return []*yaml.Node{n}
+	}
+	return n.Content
 }
 
 // services returns a function that parses names of services, or prefixes of names.
@@ -252,12 +251,13 @@ func services(into *[]string) func(*yaml.Node) error {
 		if err := texts(into)(n); err != nil {
 			return err
 		}
-		for _, name := range *into {
-			if strings.Contains(strings.TrimSuffix(name, "*"), "*") {
-				return fmt.Errorf("%.40q: a * is only allowed at the end of a name, as in api-*", name)
+		var wrong []error
+		for _, name := range elements(n) {
+			if strings.Contains(strings.TrimSuffix(name.Value, "*"), "*") {
+				wrong = append(wrong, settings.At(name.Line, "", fmt.Errorf("%.40q: a * is only allowed at the end of a name, as in api-*", name.Value)))
 			}
 		}
-		return nil
+		return errors.Join(wrong...)
 	}
 }
 

@@ -3,6 +3,7 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -10,7 +11,9 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -27,6 +30,7 @@ const mostConfig = 1 << 20 // bytes of a file
 // A File describes how the configuration file of a command is read. The flag --config of the command names it.
 type File struct {
 	Command string // such as "meanwhile serve", for messages
+	Flag    string // that names the file, for messages; empty is --config
 	// Check validates the value of each flag after kong has parsed it; nil accepts all.
 	Check func(key string, value any) error
 	// More are keys that are not flags, with the functions that parse their values.
@@ -68,7 +72,7 @@ func isSet(name string) bool {
 func (file File) Read(name string, flags map[string]*kong.Flag) (map[string]string, error) {
 	text, err := readFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
+		return nil, fmt.Errorf("%s: %w", cmp.Or(file.Flag, "--config"), err)
 	}
 	shown := probe.Printable(name)
 	var doc, second yaml.Node
@@ -80,7 +84,7 @@ func (file File) Read(name string, flags map[string]*kong.Flag) (map[string]stri
 	case err == nil:
 		return nil, fmt.Errorf("%s:%d: a second YAML document begins here: keep all settings in one, without --- between them", shown, second.Line)
 	case !errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("%s: %s", shown, strings.TrimPrefix(probe.Printable(err.Error()), "yaml: "))
+		return nil, syntaxError(shown, err)
 	}
 	values := map[string]string{}
 	if len(doc.Content) == 0 {
@@ -93,11 +97,28 @@ func (file File) Read(name string, flags map[string]*kong.Flag) (map[string]stri
 	var wrong []error
 	for i := 0; i < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		if err := file.setting(values, flags, key, value); err != nil {
-			wrong = append(wrong, fmt.Errorf("%s:%d: %w", shown, key.Line, err))
+		for _, p := range problems(key.Line, file.setting(values, flags, key, value)) {
+			wrong = append(wrong, fmt.Errorf("%s:%d: %w", shown, p.line, p.err))
 		}
 	}
 	return values, errors.Join(wrong...)
+}
+
+var yamlError = regexp.MustCompile(`^yaml: line (\d+): (.*)`)
+
+// syntaxError returns an error of package yaml with the name of the file. The package counts the lines of errors of its parser, which
+// are about what it expected, from 0.
+func syntaxError(shown string, err error) error {
+	text := probe.Printable(err.Error())
+	m := yamlError.FindStringSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("%s: %s", shown, strings.TrimPrefix(text, "yaml: "))
+	}
+	line, _ := strconv.Atoi(m[1])
+	if strings.HasPrefix(m[2], "did not find expected ") {
+		line++
+	}
+	return fmt.Errorf("%s:%d: %s", shown, line, m[2])
 }
 
 func readFile(name string) ([]byte, error) {
@@ -127,24 +148,41 @@ func (file File) setting(values map[string]string, flags map[string]*kong.Flag, 
 	if more != nil {
 		return more(value)
 	}
-	read, err := settingOf(flag, value)
+	texts, err := settingOf(flag, value)
 	if err != nil {
-		return fmt.Errorf("%s: %w", key.Value, err)
+		return At(key.Line, key.Value, err)
 	}
-	values[key.Value] = read
+	var all []string
+	var wrong []error
+	for _, text := range texts {
+		all = append(all, text.Value)
+		wrong = append(wrong, At(text.Line, key.Value, file.accept(flag, text.Value)))
+	}
+	values[key.Value] = written(flag, all...)
+	return errors.Join(wrong...)
+}
+
+// written returns a value as it would be written after the flag.
+func written(flag *kong.Flag, texts ...string) string {
+	if flag.IsSlice() {
+		return kong.JoinEscaped(texts, flag.Tag.Sep)
+	}
+	return texts[0]
+}
+
+// accept returns an error if the flag does not accept a value, which may be one of several.
+func (file File) accept(flag *kong.Flag, text string) error {
 	trial := reflect.New(flag.Target.Type()).Elem()
-	if err := flag.Parse(kong.Scan().PushTyped(read, kong.FlagValueToken), trial); err != nil {
-		return fmt.Errorf("%s: %s", key.Value, strings.TrimPrefix(err.Error(), flag.ShortSummary()+": "))
+	if err := flag.Parse(kong.Scan().PushTyped(written(flag, text), kong.FlagValueToken), trial); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), flag.ShortSummary()+": "))
 	}
-	if allowed := flag.EnumSlice(); flag.Enum != "" && !slices.Contains(allowed, read) {
-		return fmt.Errorf("%s: %.40q is not one of %s", key.Value, read, strings.Join(allowed, ", "))
+	if allowed := flag.EnumSlice(); flag.Enum != "" && !slices.Contains(allowed, text) {
+		return fmt.Errorf("%.40q is not one of %s", text, strings.Join(allowed, ", "))
 	}
-	if file.Check != nil {
-		if err := file.Check(key.Value, trial.Interface()); err != nil {
-			return fmt.Errorf("%s: %w", key.Value, err)
-		}
+	if file.Check == nil {
+		return nil
 	}
-	return nil
+	return file.Check(flag.Name, trial.Interface())
 }
 
 // others returns the names of keys that are not flags.
@@ -169,26 +207,23 @@ func ParseAll[T any, P interface {
 	return all, nil
 }
 
-// settingOf returns a value as it would be written after the flag.
-func settingOf(flag *kong.Flag, value *yaml.Node) (string, error) {
+// settingOf returns the texts of a value: one, or those of a list.
+func settingOf(flag *kong.Flag, value *yaml.Node) ([]*yaml.Node, error) {
 	switch {
 	case value.Kind == yaml.ScalarNode && value.Tag == "!!null":
-		return "", errors.New("it has no value: leave the key out, or give one")
-	case value.Kind == yaml.ScalarNode && !flag.IsSlice():
-		return value.Value, nil
+		return nil, errors.New("it has no value: leave the key out, or give one")
 	case value.Kind == yaml.ScalarNode:
-		return kong.JoinEscaped([]string{value.Value}, flag.Tag.Sep), nil
+		return []*yaml.Node{value}, nil
 	case value.Kind == yaml.SequenceNode && flag.IsSlice():
-		var all []string
+		var wrong []error
 		for _, element := range value.Content {
 			if element.Kind != yaml.ScalarNode || element.Tag == "!!null" {
-				return "", fmt.Errorf("line %d: give a list of texts", element.Line)
+				wrong = append(wrong, At(element.Line, "", errors.New("give a list of texts")))
 			}
-			all = append(all, element.Value)
 		}
-		return kong.JoinEscaped(all, flag.Tag.Sep), nil
+		return value.Content, errors.Join(wrong...)
 	case flag.IsSlice():
-		return "", errors.New("give a text, or a list of texts")
+		return nil, errors.New("give a text, or a list of texts")
 	}
-	return "", errors.New("give one value")
+	return nil, errors.New("give one value")
 }
