@@ -137,6 +137,21 @@ func until(ctx context.Context, done func() bool) error {
 	return nil
 }
 
+// TestForwardName: the name of an output has the placeholders of its URL as they are written; the name of the file with its position is that of earlier
+// versions.
+func TestForwardName(t *testing.T) {
+	p, err := planOf(t, "--config", written(t, "forward: ['opensearch://h/logs-{date}']"), "--http", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "forward to opensearch://h/logs-{date}\n"; !strings.Contains(p.String(), want) {
+		t.Errorf("%s\nhas no line %s", p, want)
+	}
+	if got, want := p.routes.onward[0].cursor, "opensearch%3a%2f%2fh%2flogs-%257Bdate%257D"; got != want {
+		t.Errorf("the file with the position is %s, want %s", got, want)
+	}
+}
+
 func TestForwardSettings(t *testing.T) {
 	secret := written(t, "ApiKey hidden\n")
 	for text, want := range map[string]string{

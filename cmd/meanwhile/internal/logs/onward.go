@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,8 @@ import (
 type onward struct {
 	output outputs.Output
 	filter filter.Filter
-	cursor string // name of the file with its position
+	name   string // that of the settings, or of the output
+	cursor string // file with its position
 	newest bool   // starts after the records that are already stored
 }
 
@@ -47,7 +49,7 @@ func (r *routeSettings) forward(n *yaml.Node) error {
 			secret = strings.TrimRight(string(text), "\r\n")
 			return err
 		},
-		"name":   value(&o.cursor, text, "a name"),
+		"name":   value(&o.name, text, "a name"),
 		"filter": records(&o.filter),
 		"from": func(n *yaml.Node) error {
 			if o.newest = n.Value == "newest"; !o.newest && n.Value != "oldest" {
@@ -68,12 +70,11 @@ func (r *routeSettings) forward(n *yaml.Node) error {
 	if o.output, err = outputs.Open(to, secret); err != nil {
 		return settings.At(at, "", err)
 	}
-	if o.cursor == "" {
-		o.cursor = o.output.Name
-	}
+	o.cursor = cursorName(cmp.Or(o.name, o.output.ID))
+	o.name = cmp.Or(o.name, o.output.Name)
 	for _, other := range r.onward {
-		if other.cursor == o.cursor {
-			return fmt.Errorf("two outputs are %s: give each a name of its own", probe.Printable(o.cursor))
+		if other.name == o.name {
+			return fmt.Errorf("two outputs are %s: give each a name of its own", probe.Printable(o.name))
 		}
 	}
 	r.onward = append(r.onward, o)
@@ -97,15 +98,15 @@ func (p *plan) forwardAll(ctx context.Context, store storage.Store) error {
 	for _, o := range p.routes.onward {
 		f := &forward.Forwarder{
 			Store: store, Output: o.output, Name: o.output.Name, Filter: o.filter, Newest: o.newest, Logger: p.logger,
-			Cursor: filepath.Join(folder, cursorName(o.cursor)),
+			Cursor: filepath.Join(folder, o.cursor),
 		}
-		forwarders[o.cursor] = f
+		forwarders[o.name] = f
 		meanwhile.Go(ctx, func(ctx context.Context) error {
 			if err := f.Run(ctx); ctx.Err() == nil {
 				p.logger.Error("logs: nothing is forwarded until the program is restarted", "output", f.Name, "error", err)
 			}
 			return nil
-		}, meanwhile.InBackground(), meanwhile.Name("forward "+o.cursor))
+		}, meanwhile.InBackground(), meanwhile.Name("forward "+o.name))
 	}
 	p.forwarders.Store(&forwarders)
 	return nil

@@ -23,7 +23,8 @@ const Kinds = "otlp://HOST:4318, opensearch+https://HOST:9200/INDEX, victorialog
 // An Output is an output with a name: its URL without user, password, query and fragment.
 type Output struct {
 	forward.Output
-	Name string
+	Name string // with placeholders such as {date} as they are written
+	ID   string // the same, percent-encoded
 }
 
 // Open returns the output for a URL. otlp://, opensearch://, victorialogs:// and loki:// use HTTP; with the suffix +https, HTTPS.
@@ -38,7 +39,8 @@ func Open(text, secret string) (Output, error) {
 	}
 	name := *where
 	name.User, name.RawQuery, name.Fragment = nil, "", ""
-	out := Output{Name: name.String()}
+	out := Output{ID: name.String()}
+	out.Name = strings.NewReplacer("%7B", "{", "%7D", "}").Replace(out.ID)
 	if out.Output, err = open(where, secret); err != nil {
 		return Output{}, fmt.Errorf("%s: %w", out.Name, err)
 	}

@@ -26,7 +26,7 @@ func TestOpen(t *testing.T) {
 		{"otlp://" + host, "", "/v1/logs", "", "otlp://" + host},
 		{"otlp+http://" + host + "/insert/opentelemetry/v1/logs?a=hidden", "", "/insert/opentelemetry/v1/logs?a=hidden", "", "otlp+http://" + host + "/insert/opentelemetry/v1/logs"},
 		{"otlp://me:hidden@" + host, "", "/v1/logs", basic, "otlp://" + host},
-		{"opensearch://" + host + "/x/logs-{date}", "ApiKey hidden", "/x/_bulk", "ApiKey hidden", ""},
+		{"opensearch://" + host + "/x/logs-{date}", "ApiKey hidden", "/x/_bulk", "ApiKey hidden", "opensearch://" + host + "/x/logs-{date}"},
 		{"elasticsearch://" + host, "", "/_bulk", "", ""},
 		{"victorialogs://" + host, "", "/insert/elasticsearch/_bulk", "", ""},
 		{"loki://" + host + "/insert", "Bearer hidden", "/insert/loki/api/v1/push", "Bearer hidden", ""},
