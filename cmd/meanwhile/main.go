@@ -23,6 +23,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/send"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/serve"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/top"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/tree"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/version"
@@ -113,12 +114,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if selected := context.Selected(); selected != nil && oneDash.MatchString(err.Error()) && slices.ContainsFunc(selected.Positional, isFilter) {
 			err = fmt.Errorf("%w; put a filter that starts with - after --, or start it with not instead", err)
 		}
-		return fail(stderr, context, args, &probe.UsageError{Err: plainly(err)})
+		return fail(stderr, context, args, &probe.UsageError{Err: settings.Plainly(err)})
 	}
-	return fail(stderr, context, args, context.Run(
+	err = context.Run(
 		fetch.Streams{In: stdin, Out: stdout, Err: stderr},
 		probe.Streams{In: stdin, Out: stdout, Err: stderr},
-	))
+	)
+	return fail(stderr, context, args, settings.WithVariables(context, err))
 }
 
 // oneDash matches kong's error about an argument such as -level=debug.

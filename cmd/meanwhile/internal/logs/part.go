@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/logs/server"
 	"github.com/meanwhile-go/meanwhile/logs/storage"
@@ -23,7 +24,7 @@ type Part struct {
 // NewPart reads settings as "meanwhile logs serve" does, from a file, the environment and the defaults. If folder is set, records
 // are stored there, whatever the settings say.
 func NewPart(folder, file string, logger *slog.Logger, streams probe.Streams) (*Part, error) {
-	var c Serve
+	c := Serve{configFlag: "--logs-config"}
 	parser, err := kong.New(&c, kong.Name("meanwhile logs serve"))
 	if err != nil {
 		return nil, err
@@ -35,8 +36,9 @@ func NewPart(folder, file string, logger *slog.Logger, streams probe.Streams) (*
 	if file != "" {
 		args = append(args, "--config="+file)
 	}
-	if _, err := parser.Parse(args); err != nil {
-		return nil, fmt.Errorf("the log server: %w", err)
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		return nil, fmt.Errorf("the log server: %w", settings.Plainly(err))
 	}
 	if c.PIDFile != "" {
 		return nil, errors.New("the log server: --pid-file: it runs inside this process; leave it out")
@@ -46,7 +48,7 @@ func NewPart(folder, file string, logger *slog.Logger, streams probe.Streams) (*
 	}
 	p, err := c.plan(logger, streams)
 	if err != nil {
-		return nil, fmt.Errorf("the log server: %w", err)
+		return nil, fmt.Errorf("the log server: %w", settings.WithVariables(ctx, err))
 	}
 	return &Part{plan: p}, nil
 }

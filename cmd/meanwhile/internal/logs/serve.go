@@ -54,8 +54,9 @@ type Serve struct {
 	PIDFile string        `env:"MEANWHILE_LOGS_SERVE_PID_FILE" name:"pid-file" placeholder:"FILE" help:"Write the process ID to this file, also after USR2 replaces the program."`
 	Grace   time.Duration `env:"MEANWHILE_LOGS_SERVE_GRACE" default:"5s" help:"Grace period at shutdown (default ${default})."`
 
-	routes routeSettings
-	flags  map[string]*kong.Flag
+	routes     routeSettings
+	flags      map[string]*kong.Flag
+	configFlag string // names the file in another command; empty: --config
 }
 
 // Help is the text above the flags.
@@ -80,7 +81,7 @@ Exit codes: 0 stopped; 1 not able to serve; 2 usage error; 124 something did not
 // BeforeResolve makes kong use settings from the file if neither a flag nor the environment has them.
 func (c *Serve) BeforeResolve(ctx *kong.Context, path *kong.Path) error {
 	file := c.routes.file()
-	file.Check = c.check
+	file.Check, file.Flag = c.check, c.configFlag
 	c.flags = map[string]*kong.Flag{}
 	for _, f := range path.Flags {
 		c.flags[f.Name] = f
