@@ -275,6 +275,20 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
+// otherProtocol explains an error of net/http that a port with another protocol may have caused.
+func otherProtocol(err error) error {
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	switch {
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		return errors.New("what answers there speaks no HTTP: give the address of the server's HTTP")
+	case noTLS:
+		return errors.New("what listens there speaks no TLS: give http://, or the address of the server's HTTP")
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("what listens there closed the connection without a response: give the address of the server's HTTP, unless the server was just ending (%w)", err)
+	}
+	return err
+}
+
 // ask sends a request and returns the body of the response. Reading it fails if the server sends nothing for too long.
 func (c *Client) ask(ctx context.Context, path string, v url.Values) (body io.Reader, end func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -293,10 +307,7 @@ func (c *Client) ask(ctx context.Context, path string, v url.Values) (body io.Re
 		if inner, ok := errors.AsType[*url.Error](err); ctx.Err() != nil {
 			err = context.Cause(ctx)
 		} else if ok {
-			err = inner.Err // without the URL, which may be long because of the filter
-			if strings.Contains(err.Error(), "malformed HTTP") {
-				err = errors.New("what answers there speaks no HTTP: give the address of the server's HTTP")
-			}
+			err = otherProtocol(inner.Err) // without the URL, which may be long because of the filter
 		}
 		cancel(nil)
 		return nil, nil, err

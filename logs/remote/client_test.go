@@ -229,23 +229,32 @@ func TestCanceledByItsReader(t *testing.T) {
 func TestOtherProtocols(t *testing.T) {
 	secure := httptest.NewTLSServer(nil)
 	defer secure.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = conn.Read(make([]byte, 1))
-			_, _ = conn.Write([]byte("R no protocol of yours\n"))
-			_ = conn.Close()
+	answering := func(text string) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}()
-	for address, want := range map[string]string{secure.Listener.Addr().String(): "give https://", l.Addr().String(): "speaks no HTTP"} {
+		t.Cleanup(func() { _ = l.Close() })
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = conn.Read(make([]byte, 4096))
+				_, _ = conn.Write([]byte(text))
+				_ = conn.Close()
+			}
+		}()
+		return l.Addr().String()
+	}
+	other := answering("R no protocol of yours\n")
+	for address, want := range map[string]string{
+		secure.Listener.Addr().String(): "give https://",
+		other:                           "speaks no HTTP",
+		"https://" + other:              "what listens there speaks no TLS: give http://, or the address of the server's HTTP",
+		answering(""):                   "what listens there closed the connection without a response: give the address of the server's HTTP, unless the server was just ending (EOF)",
+	} {
 		client, err := NewClient(address, Config{})
 		if err != nil {
 			t.Fatal(err)
