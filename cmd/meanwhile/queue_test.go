@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/work"
@@ -16,10 +17,14 @@ func TestQueue(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", ":1", "a:", "a:0", "a:-1", "a:1:0", "a:1:x", "a:1:1:1"} {
+	const form, concurrency, weight = "is not a queue such as mails, mails:10 or mails:10:3",
+		"the number of jobs at once is not a whole number above 0, as in mails:10", "the weight is not a whole number above 0, as in mails:10:3"
+	for text, want := range map[string]string{
+		"": form, ":1": form, "a:1:1:1": form, "a:": concurrency, "a:0": concurrency, "a:-1": concurrency, "a:x:3": concurrency, "a:1:0": weight, "a:1:x": weight, "a:1:": weight,
+	} {
 		var q work.Queue
-		if err := q.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q: got %+v, want an error", text, q)
+		if err := q.UnmarshalText([]byte(text)); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: got %+v, %v, want %s", text, q, err, want)
 		}
 	}
 }

@@ -14,18 +14,19 @@ type Queue job.QueueConfig
 // UnmarshalText parses a queue.
 func (q *Queue) UnmarshalText(text []byte) error {
 	parts := strings.Split(string(text), ":")
-	wrong := fmt.Errorf("%.60q is not a queue such as mails, mails:10 or mails:10:3", text)
 	if parts[0] == "" || len(parts) > 3 {
-		return wrong
+		return fmt.Errorf("%.60q is not a queue such as mails, mails:10 or mails:10:3", text)
 	}
 	q.Name = parts[0]
-	for i, n := range []*int{&q.Concurrency, &q.Weight} {
-		if len(parts) <= i+1 {
-			break
+	var err error
+	if len(parts) > 1 {
+		if q.Concurrency, err = strconv.Atoi(parts[1]); err != nil || q.Concurrency < 1 {
+			return fmt.Errorf("%.60q: the number of jobs at once is not a whole number above 0, as in mails:10", text)
 		}
-		var err error
-		if *n, err = strconv.Atoi(parts[i+1]); err != nil || *n < 1 {
-			return wrong
+	}
+	if len(parts) > 2 {
+		if q.Weight, err = strconv.Atoi(parts[2]); err != nil || q.Weight < 1 {
+			return fmt.Errorf("%.60q: the weight is not a whole number above 0, as in mails:10:3", text)
 		}
 	}
 	return nil
