@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -110,8 +111,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if parse, ok := errors.AsType[*kong.ParseError](err); ok {
 			context = parse.Context
 		}
-		err = suggest(err, args, context.Flags())
-		if selected := context.Selected(); selected != nil && oneDash.MatchString(err.Error()) && slices.ContainsFunc(selected.Positional, isFilter) {
+		selected := context.Selected()
+		err = nameCommands(suggest(err, args, context.Flags()), cmp.Or(selected, context.Model.Node))
+		if selected != nil && oneDash.MatchString(err.Error()) && slices.ContainsFunc(selected.Positional, isFilter) {
 			err = fmt.Errorf("%w; put a filter that starts with - after --, or start it with not instead", err)
 		}
 		return fail(stderr, context, args, &probe.UsageError{Err: settings.Plainly(err)})

@@ -55,3 +55,29 @@ func TestUnknownFlag(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownCommand: the message names the command that is meant, or all of them.
+func TestUnknownCommand(t *testing.T) {
+	const all = "demo, fetch, jobs, work, logs, serve, top, tree, version"
+	for _, test := range []struct{ args, want string }{
+		{"bogus", "unknown command bogus: there are " + all},
+		{"bogus --help", "unknown command bogus: there are " + all},
+		{"help bogus", "unknown command bogus: there are " + all},
+		{"job", `unknown command job, did you mean "jobs"?`},
+		{"log find x", `unknown command log, did you mean "logs"?`},
+		{"sevre", `unknown command sevre, did you mean "serve"?`},
+		{"jobs lst", `unknown command lst, did you mean "list"?`},
+		{"logs serv", `unknown command serv, did you mean one of "serve", "services"?`},
+		{"logs x", "unknown command x: there are serve, send, find, tail, services, stats"},
+		{"logs", "a command is missing: there are serve, send, find, tail, services, stats"},
+		{"--verbose", "unknown flag --verbose"},
+		{"version x", "unexpected argument x"},
+	} {
+		var out, errs strings.Builder
+		code := run(strings.Fields(test.args), strings.NewReader(""), &out, &errs)
+		got, _, _ := strings.Cut(errs.String(), "\n")
+		if got != "meanwhile: "+test.want || code != exitUsage {
+			t.Errorf("%s: exit code %d, %s\nwant %s", test.args, code, got, test.want)
+		}
+	}
+}
