@@ -1,11 +1,11 @@
 package memory_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/jobtest"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
@@ -17,26 +17,5 @@ func TestMostOverrides(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	set := func(queue, key string, l job.KeyLimits) error { return s.SetKeyLimits(t.Context(), queue, key, l) }
-	for _, step := range []struct {
-		queue, key string
-		limits     job.KeyLimits
-		want       error
-	}{
-		{"q", "last", job.KeyLimits{Running: 1}, nil},
-		{"q", "more", job.KeyLimits{Running: 1}, job.ErrOverrides},
-		{"other", "more", job.KeyLimits{Running: 1}, nil},
-		{"q", "last", job.KeyLimits{Running: 2}, nil},
-		{"q", "last", job.KeyLimits{}, nil},
-		{"q", "last", job.KeyLimits{}, nil},
-		{"q", "more", job.KeyLimits{Running: 1}, nil},
-		{"q", "last", job.KeyLimits{Running: 1}, job.ErrOverrides},
-	} {
-		if err := set(step.queue, step.key, step.limits); !errors.Is(err, step.want) {
-			t.Errorf("set %+v of key %s of queue %s: %v, want %v", step.limits, step.key, step.queue, err, step.want)
-		}
-	}
-	if uses, err := s.Limits(t.Context(), "q", "more"); err != nil || uses[0].Overrides != job.MaxOverrides || uses[0].Own.Running != 1 {
-		t.Errorf("the use is %+v, %v", uses, err)
-	}
+	jobtest.TestMostOverrides(t, s)
 }
