@@ -90,7 +90,9 @@ func TestEndBeforeTheCancellationArrives(t *testing.T) {
 	t.Run("a shield below", func(t *testing.T) {
 		run, _, _, _ := open()
 		var shield, below Node
+		shield.More().Grace = time.Hour
 		shield.Open(run, KindShield, nil)
+		defer shield.close(nil)
 		below.Open(&shield, KindTask, nil)
 		below.Finish(run.Err()) // the shield was not canceled: this is a failure
 		wantText(t, "the task below the shield", below.Failure(), "task run/shield/#1: context canceled")
