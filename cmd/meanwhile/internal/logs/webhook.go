@@ -18,6 +18,7 @@ import (
 // webhooks calls the webhooks of alerts. Each call is a job of kind http.request.
 type webhooks struct {
 	jobs     job.Store          // store whose workers make the calls; nil: the log server makes them itself
+	own      job.Store          // calls that the log server makes itself; nil until there is one
 	requests httprequest.Config // configuration of calls by the log server
 	grace    time.Duration
 	logger   *slog.Logger
@@ -115,6 +116,7 @@ func (w *webhooks) run(ctx context.Context) error {
 		case c := <-w.calls:
 			if jobs == nil {
 				jobs = memory.New()
+				w.own = jobs
 				meanwhile.Go(ctx, w.worker(jobs).Run, meanwhile.InBackground(), meanwhile.Name("worker"))
 			}
 			if err := w.enqueue(ctx, jobs, c); err != nil && ctx.Err() != nil {
@@ -126,7 +128,8 @@ func (w *webhooks) run(ctx context.Context) error {
 	}
 }
 
-// finish enqueues the calls that are left when the server and run have ended. Those that nobody would make any more are logged.
+// finish enqueues the calls that are left when the server and run have ended. Those that nobody would make any more are logged, also
+// those that have failed and would be retried.
 func (w *webhooks) finish(ctx context.Context) {
 	_ = meanwhile.Shield(ctx, lastCalls, func(ctx context.Context) error {
 		for {
@@ -140,10 +143,25 @@ func (w *webhooks) finish(ctx context.Context) {
 					w.lost(c, err)
 				}
 			default:
-				return nil
+				return w.unfinished(ctx)
 			}
 		}
 	}, meanwhile.Timeout(lastCalls), meanwhile.Name("last webhooks"))
+}
+
+// unfinished logs the calls that the log server would still have made.
+func (w *webhooks) unfinished(ctx context.Context) error {
+	if w.own == nil {
+		return nil
+	}
+	for j, err := range job.List(ctx, w.own, job.Filter{States: []job.State{job.Queued, job.Running}}) {
+		if err != nil {
+			return err
+		}
+		w.logger.Error("logs: the webhook of an alert is not called: the log server has ended before it was accepted", "alert", j.Meta["webhook.alert"], "attempts", j.Attempt)
+	}
+	w.own = nil
+	return nil
 }
 
 func (w *webhooks) lost(c webhookCall, err error) {

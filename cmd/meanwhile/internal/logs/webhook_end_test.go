@@ -7,12 +7,15 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/httprequest"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 	"github.com/meanwhile-go/meanwhile/logs/server"
@@ -80,5 +83,34 @@ func TestWebhookWhenTheServerEnds(t *testing.T) {
 				t.Errorf("logged %q", said.String())
 			}
 		})
+	}
+}
+
+// TestWebhookWaitsForRetry: a call that has failed and would be retried by this process is logged when the process ends.
+func TestWebhookWaitsForRetry(t *testing.T) {
+	t.Parallel()
+	called := make(chan struct{})
+	once := sync.OnceFunc(func() { close(called) })
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		once()
+	}))
+	defer receiver.Close()
+	var said strings.Builder
+	w := newWebhooks(httprequest.Config{AllowPrivate: true}, 5*time.Second, slog.New(slog.NewTextHandler(&said, nil)))
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		calls := meanwhile.Go(ctx, w.run)
+		w.call(receiver.URL, alertEvent(t))
+		<-called
+		calls.Cancel(nil)
+		<-calls.Done()
+		w.finish(ctx)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `the webhook of an alert is not called: the log server has ended before it was accepted" alert=errors attempts=1`; !strings.Contains(said.String(), want) {
+		t.Errorf("got %q, want %q", said.String(), want)
 	}
 }
