@@ -72,6 +72,8 @@ func TestUnknownCommand(t *testing.T) {
 		{"logs", "a command is missing: there are serve, send, find, tail, services, stats"},
 		{"--verbose", "unknown flag --verbose"},
 		{"version x", "unexpected argument x"},
+		{"jobs enqueue", "the argument <kind> is missing"},
+		{"jobs limit", "the argument <queue> is missing"},
 	} {
 		var out, errs strings.Builder
 		code := run(strings.Fields(test.args), strings.NewReader(""), &out, &errs)

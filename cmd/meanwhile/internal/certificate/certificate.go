@@ -43,11 +43,11 @@ func New(cert, key string, logger *slog.Logger) (*Certificate, error) {
 func (c *Certificate) read() error {
 	stamps, err := c.stamp()
 	if err != nil {
-		return fmt.Errorf("TLS: %w", err)
+		return fmt.Errorf("--tls-cert and --tls-key: %w", err)
 	}
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {
-		return fmt.Errorf("TLS: %s and %s: %w", c.cert, c.key, err)
+		return fmt.Errorf("--tls-cert and --tls-key: %s and %s: %w", c.cert, c.key, err)
 	}
 	c.pair, c.stamps, c.checked = &pair, stamps, time.Now()
 	return nil

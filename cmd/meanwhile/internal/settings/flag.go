@@ -24,6 +24,7 @@ func flagErrors() []flagError {
 		{regexp.MustCompile(`expected duration but got ("[^"]*"): time: (?:invalid|missing unit in|unknown unit "[^"]*" in) duration "[^"]*"`), `$1 is not a time such as 500ms, 10s or 2h`},
 		{regexp.MustCompile(`bool value must be true, 1, yes, false, 0 or no but got ("[^"]*")`), `$1 is neither true nor false`},
 		{regexp.MustCompile(`expected \w+ value but got ("-[^"]*") \((?:short|long) flag\); perhaps try --\S+=("[^"]*")\?`), `$1 looks like a flag; if it is the value, write it after =`},
+		{regexp.MustCompile(`^expected "(<\w+>)[^"]*"$`), `the argument $1 is missing`},
 		{regexp.MustCompile(`expected \w+ value but got "EOL" \(<EOL>\)|missing value, expecting ".*"$`), `its value is missing`},
 		{regexp.MustCompile(` \(from envar (\w+)=.*\)$`), ` (from the variable $1)`},
 	}
@@ -77,8 +78,11 @@ func WithVariables(ctx *kong.Context, err error) error {
 			names = append(names, flag.Envs[set])
 		}
 	}
-	if len(names) == 0 {
+	switch len(names) {
+	case 0:
 		return err
+	case 1:
+		return fmt.Errorf("%w (from the variable %s)", err, names[0])
 	}
-	return fmt.Errorf("%w (from the variable %s)", err, strings.Join(names, " and "))
+	return fmt.Errorf("%w (from the variables %s)", err, strings.Join(names, " and "))
 }
