@@ -30,6 +30,11 @@ func (p *Pool) Check(least int) error {
 	if p.Concurrency < least || p.Concurrency > mostConcurrency {
 		return fmt.Errorf("--concurrency: give a number from %d to %d", least, mostConcurrency)
 	}
+	for i, q := range p.Queue {
+		if slices.ContainsFunc(p.Queue[:i], func(other Queue) bool { return other.Name == q.Name }) {
+			return fmt.Errorf("--queue: %s is named twice", probe.Printable(q.Name))
+		}
+	}
 	if len(p.Queue) == 0 {
 		p.Queue = []Queue{{Name: job.DefaultQueue}}
 	}
