@@ -131,13 +131,22 @@ func (t *Target) use(create bool, fn func(ctx context.Context, s job.Store) erro
 // with calls fn with the store when it answers.
 func (t *Target) with(ctx context.Context, create bool, fn func(ctx context.Context, s job.Store) error) error {
 	return t.withUnfit(ctx, create, func(ctx context.Context, s job.Store) error {
-		ping, cancel := context.WithTimeout(ctx, pingTimeout)
-		defer cancel()
-		if err := s.Ping(ping); err != nil {
+		if err := Ping(ctx, s, pingTimeout); err != nil {
 			return fmt.Errorf("store %s: %w", t, err)
 		}
 		return fn(ctx, s)
 	})
+}
+
+// Ping returns nil if the store answers within a time limit, and fits this program.
+func Ping(ctx context.Context, s job.Store, limit time.Duration) error {
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := s.Ping(within)
+	if errors.Is(err, context.DeadlineExceeded) && within.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("no response for %v (%w)", limit, err)
+	}
+	return err
 }
 
 // withUnfit is with for a store whose tables may be missing or of another version.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/jobs"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -22,7 +23,7 @@ const (
 func (p *plan) await(ctx context.Context, store job.Store) error {
 	begun := time.Now()
 	for try := 1; ; try++ {
-		err := ping(ctx, store)
+		err := jobs.Ping(ctx, store, startCall)
 		switch {
 		case err == nil:
 			return nil
@@ -39,12 +40,6 @@ func (p *plan) await(ctx context.Context, store job.Store) error {
 			return err
 		}
 	}
-}
-
-func ping(ctx context.Context, store job.Store) error {
-	ctx, cancel := context.WithTimeout(ctx, startCall)
-	defer cancel()
-	return store.Ping(ctx)
 }
 
 // fit migrates a store that has answered with err, if --migrate is set. The time limit is that of the store, an hour for PostgreSQL: indexes of large
