@@ -2,7 +2,9 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/redis/rueidis"
 
@@ -68,6 +70,9 @@ func (s *Store) make(m *making) {
 
 func (s *Store) dial() (*client, error) {
 	made, err := s.place.connect()
+	if errors.Is(err, io.EOF) && s.place.scheme == "redis" {
+		err = fmt.Errorf("what listens there closed the connection without a response: it is no Redis, or one with TLS, for which the URL begins with rediss: (%w)", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to Redis at %s: %w", s.place.shown, err)
 	}

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -67,5 +68,33 @@ func TestCallsShareAConnectionThatIsBeingMade(t *testing.T) {
 	}
 	if n := 1 + len(accepted); n > calls/4 { // one, unless the attempt times out during the test, after 5 s
 		t.Errorf("%d calls made %d connections, want one that they share", calls, n)
+	}
+}
+
+// TestConnectToAnotherServer: a server that closes the connection without an answer may be no Redis, or one that wants TLS.
+func TestConnectToAnotherServer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 4096))
+			_ = c.Close()
+		}
+	}()
+	s, err := redis.Open(t.Context(), "redis://"+listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const want = "what listens there closed the connection without a response: it is no Redis, or one with TLS, for which the URL begins with rediss:"
+	if err := s.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
