@@ -55,29 +55,29 @@ type client struct {
 	anonymous bool // it gave no wid, and is one connection
 
 	// Claims and acknowledgements that its connections make at the same time are merged.
-	claims *group.Group[wanted, given]
+	claims *group.Group[claimRequest, claimResult]
 	acks   *group.Group[job.End, bool] // true if the job is lost
 
 	// The mutex of clients guards the fields below.
-	info    job.WorkerInfo
-	conns   int
-	beat    time.Time // when it sent the last BEAT
-	lost    time.Time // when it had a connection last
-	renewed time.Time
-	seen    time.Time // when it was renewed, by the store's clock
-	state   int       // that it reports
-	wish    int       // that an operator wants
-	doubt   doubt
-	suspect map[job.ID]time.Time // jobs claimed in that time that are not known here, with the time of the check that found them first
-	jobs    map[*held]struct{}
+	info        job.WorkerInfo
+	conns       int
+	beat        time.Time // when it sent the last BEAT
+	lost        time.Time // when it had a connection last
+	renewed     time.Time
+	seen        time.Time // when it was renewed, by the store's clock
+	state       int       // that it reports
+	wantedState int       // that an operator wants
+	unanswered  unansweredClaims
+	unknown     map[job.ID]time.Time // jobs claimed in that time that are not known here, with the time of the check that found them first
+	jobs        map[*reservation]struct{}
 }
 
-// A held is a job that a client runs.
-type held struct {
+// A reservation is a job that a client runs.
+type reservation struct {
 	client *client
 	jid    string
 	begun  time.Time // when its claim began, if it is known
-	until  time.Time // when its reservation ends
+	until  time.Time // when it ends
 	known  bool      // it was fetched at this server; others are read from the store again
 	wire   []byte    // the job as it is sent to the client; nil after that
 
@@ -89,14 +89,14 @@ type held struct {
 type clients struct {
 	server *Server
 
-	mu    sync.Mutex
-	byWID map[string]*client
-	held  map[string][]*held // by jid; several jobs may have the same one
-	gone  []*client          // to be removed from the list of workers
+	mu           sync.Mutex
+	byWID        map[string]*client
+	reservations map[string][]*reservation // by jid; several jobs may have the same one
+	gone         []*client                 // to be removed from the list of workers
 }
 
 func (cs *clients) init(s *Server) {
-	cs.server, cs.byWID, cs.held = s, map[string]*client{}, map[string][]*held{}
+	cs.server, cs.byWID, cs.reservations = s, map[string]*client{}, map[string][]*reservation{}
 }
 
 // connect registers a connection of a client.
@@ -106,8 +106,8 @@ func (cs *clients) connect(h hello) *client {
 	known := cl != nil
 	if !known {
 		name := namePrefix + h.Worker
-		cl = &client{name: name, wid: h.Worker, session: sessionOf(name), jobs: map[*held]struct{}{}}
-		cl.claims = group.New(mostTogether, 1, cs.server.room.claimAll)
+		cl = &client{name: name, wid: h.Worker, session: sessionOf(name), jobs: map[*reservation]struct{}{}}
+		cl.claims = group.New(mostTogether, 1, cs.server.dispatcher.claimAll)
 		cl.acks = group.New(mostTogether, 2, cs.finishAll)
 		cl.info = job.WorkerInfo{Name: name, Host: h.Host, PID: h.pid(), Labels: h.Labels, Started: time.Now(), Version: "faktory"}
 		cs.byWID[h.Worker] = cl
@@ -148,91 +148,91 @@ func (cs *clients) find(wid string) *client {
 	return cs.byWID[wid]
 }
 
-// asked records which queues a client fetches from, and reports whether it may fetch.
-func (cs *clients) asked(cl *client, queues []string) bool {
+// mayFetch records which queues a client fetches from, and reports whether it may fetch.
+func (cs *clients) mayFetch(cl *client, queues []string) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if !slices.Equal(cl.info.Queues, queues) {
 		cl.info.Queues = slices.Clone(queues)
 	}
-	return max(cl.state, cl.wish) == running
+	return max(cl.state, cl.wantedState) == running
 }
 
 // add registers an attempt of a job that a client runs, in place of earlier attempts of the job.
-func (cs *clients) add(h *held) {
+func (cs *clients) add(r *reservation) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	cs.addLocked(h)
+	cs.addLocked(r)
 }
 
 // addLocked is add for a caller that holds cs.mu.
-func (cs *clients) addLocked(h *held) {
-	for _, other := range slices.Clone(cs.held[h.jid]) {
+func (cs *clients) addLocked(r *reservation) {
+	for _, other := range slices.Clone(cs.reservations[r.jid]) {
 		switch {
-		case other.job.ID != h.job.ID:
-		case other.job.Attempt > h.job.Attempt:
+		case other.job.ID != r.job.ID:
+		case other.job.Attempt > r.job.Attempt:
 			return
 		default:
 			cs.drop(other)
 		}
 	}
-	h.client.jobs[h] = struct{}{}
-	cs.held[h.jid] = append(cs.held[h.jid], h)
+	r.client.jobs[r] = struct{}{}
+	cs.reservations[r.jid] = append(cs.reservations[r.jid], r)
 }
 
 // remove removes a job of a client, or of any if that is nil, and returns it; nil if it is not known here.
-func (cs *clients) remove(cl *client, jid string) *held {
+func (cs *clients) remove(cl *client, jid string) *reservation {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	for _, h := range cs.held[jid] {
-		if cl == nil || h.client == cl {
-			cs.drop(h)
-			return h
+	for _, r := range cs.reservations[jid] {
+		if cl == nil || r.client == cl {
+			cs.drop(r)
+			return r
 		}
 	}
 	return nil
 }
 
 // peek returns what remove would, without removing it.
-func (cs *clients) peek(cl *client, jid string) *held {
+func (cs *clients) peek(cl *client, jid string) *reservation {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	for _, h := range cs.held[jid] {
-		if cl == nil || h.client == cl {
-			return h
+	for _, r := range cs.reservations[jid] {
+		if cl == nil || r.client == cl {
+			return r
 		}
 	}
 	return nil
 }
 
 // drop forgets a job. cs.mu is held.
-func (cs *clients) drop(h *held) {
-	same := cs.held[h.jid]
-	i := slices.Index(same, h)
+func (cs *clients) drop(r *reservation) {
+	same := cs.reservations[r.jid]
+	i := slices.Index(same, r)
 	if i < 0 {
 		return
 	}
-	delete(h.client.jobs, h)
+	delete(r.client.jobs, r)
 	if same = slices.Delete(same, i, i+1); len(same) == 0 {
-		delete(cs.held, h.jid)
+		delete(cs.reservations, r.jid)
 	} else {
-		cs.held[h.jid] = same
+		cs.reservations[r.jid] = same
 	}
 }
 
 // ids returns the jobs that are held here for a client. The mutex is held.
-func (cl *client) ids() map[job.ID]*held {
-	ids := make(map[job.ID]*held, len(cl.jobs))
-	for h := range cl.jobs {
-		ids[h.job.ID] = h
+func (cl *client) ids() map[job.ID]*reservation {
+	ids := make(map[job.ID]*reservation, len(cl.jobs))
+	for r := range cl.jobs {
+		ids[r.job.ID] = r
 	}
 	return ids
 }
 
 // overdue reports whether a reservation of a client is over. The mutex is held.
 func (cl *client) overdue(now time.Time) bool {
-	for h := range cl.jobs {
-		if !h.until.After(now) {
+	for r := range cl.jobs {
+		if !r.until.After(now) {
 			return true
 		}
 	}
@@ -268,13 +268,13 @@ func (cs *clients) due(now time.Time) (due []*client) {
 		switch {
 		case cl.gone(now):
 			delete(cs.byWID, wid)
-			for h := range cl.jobs {
-				cs.drop(h)
+			for r := range cl.jobs {
+				cs.drop(r)
 			}
 			if len(cs.gone) < mostGone {
 				cs.gone = append(cs.gone, cl)
 			}
-		case now.Sub(cl.renewed) >= eachBeat || cl.overdue(now) || cl.doubt.any():
+		case now.Sub(cl.renewed) >= eachBeat || cl.overdue(now) || cl.unanswered.any():
 			due = append(due, cl)
 		}
 	}

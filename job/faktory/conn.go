@@ -129,7 +129,7 @@ func (c *conn) linger() {
 }
 
 // answer executes a command. delivered is the job that must be released if the answer does not reach the client.
-func (c *conn) answer(ctx context.Context, verb string, args []byte) (r reply, delivered *held) {
+func (c *conn) answer(ctx context.Context, verb string, args []byte) (r reply, delivered *reservation) {
 	var err error
 	if verb == "FETCH" {
 		delivered, err = c.fetch(ctx, args)

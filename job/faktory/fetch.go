@@ -37,7 +37,7 @@ func retriesOf(j *job.Job) int {
 }
 
 // fetch claims a job for the client. It returns nil if there is none within two seconds.
-func (c *conn) fetch(ctx context.Context, args []byte) (*held, error) {
+func (c *conn) fetch(ctx context.Context, args []byte) (*reservation, error) {
 	queues := strings.Fields(string(args))
 	switch {
 	case len(queues) == 0:
@@ -54,41 +54,41 @@ func (c *conn) fetch(ctx context.Context, args []byte) (*held, error) {
 	if c.client == nil {
 		c.client = cs.anonymous()
 	}
-	if !cs.asked(c.client, queues) {
+	if !cs.mayFetch(c.client, queues) {
 		_ = meanwhile.Sleep(ctx, fetchTime)
 		return nil, nil
 	}
 	f := job.Fetch{Worker: c.client.name, Session: c.client.session, Queues: queues, Lease: lease}
 	for over := time.Now().Add(fetchTime); ; {
 		begun := time.Now()
-		j, err := c.server.room.fetch(ctx, c.work, c.client, f, max(time.Until(over), 0))
-		var h *held
+		j, err := c.server.dispatcher.fetch(ctx, c.work, c.client, f, max(time.Until(over), 0))
+		var r *reservation
 		if j != nil {
-			h, err = c.hold(j, begun)
+			r, err = c.reserve(j, begun)
 		}
 		if err != nil {
-			cs.unanswered(c.client, begun)
+			cs.claimFailed(c.client, begun)
 			return nil, err
 		}
-		if h != nil || j == nil {
-			return h, nil
+		if r != nil || j == nil {
+			return r, nil
 		}
 	}
 }
 
-// hold registers that the client has a job, whose claim has begun at a time, unless the job has expired: then it is canceled.
-func (c *conn) hold(j *job.Job, begun time.Time) (*held, error) {
-	h := &held{client: c.client, jid: jidOf(j), job: j, begun: begun, until: time.Now().Add(reserveOf(j))}
+// reserve registers that the client has a job, whose claim has begun at a time, unless the job has expired: then it is canceled.
+func (c *conn) reserve(j *job.Job, begun time.Time) (*reservation, error) {
+	r := &reservation{client: c.client, jid: jidOf(j), job: j, begun: begun, until: time.Now().Add(reserveOf(j))}
 	if at, expires := expiry(j); expires && !at.After(j.Started) {
 		within, cancel := context.WithTimeout(c.work, callTime)
 		defer cancel()
-		_, err := c.server.claimer.Finish(within, h.end(job.Cancel(errors.New("it expired at "+at.Format(time.RFC3339)+", before it was begun"))))
+		_, err := c.server.claimer.Finish(within, r.end(job.Cancel(errors.New("it expired at "+at.Format(time.RFC3339)+", before it was begun"))))
 		return nil, err
 	}
-	h.wire, h.known = appendFetched(make([]byte, 0, len(j.Args)+usualFetched), j), true
+	r.wire, r.known = appendFetched(make([]byte, 0, len(j.Args)+usualFetched), j), true
 	j.Args = nil // which may be large, and are needed no more
-	c.server.clients.add(h)
-	return h, nil
+	c.server.clients.add(r)
+	return r, nil
 }
 
 // expiry returns the time after which a job must not be started.
@@ -106,27 +106,27 @@ func expiry(j *job.Job) (at time.Time, expires bool) {
 }
 
 // release releases a job that did not reach its client.
-func (s *Server) release(ctx context.Context, h *held) {
-	if s.clients.takeHeld(h) {
+func (s *Server) release(ctx context.Context, r *reservation) {
+	if s.clients.removeReservation(r) {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
-		if _, err := s.claimer.Finish(ctx, h.end(job.ErrStopping)); err != nil {
-			s.clients.unanswered(h.client, h.begun)
+		if _, err := s.claimer.Finish(ctx, r.end(job.ErrStopping)); err != nil {
+			s.clients.claimFailed(r.client, r.begun)
 			s.config.Logger.Warn("faktory: a job that did not reach its client was not released yet; it is tried again", "error", err)
 		}
 	}
 }
 
-// takeHeld unregisters a job, and reports whether it was registered.
-func (cs *clients) takeHeld(h *held) bool {
+// removeReservation unregisters a job, and reports whether it was registered.
+func (cs *clients) removeReservation(r *reservation) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	_, known := h.client.jobs[h]
-	cs.drop(h)
+	_, known := r.client.jobs[r]
+	cs.drop(r)
 	return known
 }
 
 // end returns the end of the attempt with an error, as a handler returns it. The job must not be registered any more.
-func (h *held) end(err error) job.End {
-	return job.End{Session: h.client.session, ID: h.job.ID, Attempt: h.job.Attempt, Err: err, Job: h.job}
+func (r *reservation) end(err error) job.End {
+	return job.End{Session: r.client.session, ID: r.job.ID, Attempt: r.job.Attempt, Err: err, Job: r.job}
 }

@@ -21,23 +21,23 @@ const (
 	mostFrames    = 100 // lines of a backtrace
 )
 
-// An acked is the argument of ACK.
-type acked struct {
+// ackArgs is the argument of ACK.
+type ackArgs struct {
 	ID string `json:"jid"`
 }
 
 // ack completes a job. A job that is not known is not an error: its reservation may be over, or it was acknowledged before.
 func (c *conn) ack(ctx context.Context, args []byte) (reply, error) {
-	var what acked
-	if unmarshal(args, &what, scanAcked) != nil || what.ID == "" {
+	var what ackArgs
+	if unmarshal(args, &what, scanAck) != nil || what.ID == "" {
 		return nil, refuse(`invalid ACK: give {"jid":"…"}`)
 	}
 	_, err := c.finish(ctx, what.ID, func(*job.Job) error { return nil }, "")
 	return ok, err
 }
 
-// A complaint is the argument of FAIL.
-type complaint struct {
+// failArgs is the argument of FAIL.
+type failArgs struct {
 	ID        string   `json:"jid"`
 	Type      string   `json:"errtype"`
 	Message   string   `json:"message"`
@@ -46,7 +46,7 @@ type complaint struct {
 
 // fail ends an attempt that failed.
 func (c *conn) fail(ctx context.Context, args []byte) (reply, error) {
-	var f complaint
+	var f failArgs
 	if json.Unmarshal(args, &f) != nil || f.ID == "" {
 		return nil, refuse(`invalid FAIL: give {"jid":"…","errtype":"…","message":"…","backtrace":[…]}`)
 	}
@@ -62,7 +62,7 @@ func (c *conn) fail(ctx context.Context, args []byte) (reply, error) {
 }
 
 // err returns the error with which the attempt has ended, see retriesOf.
-func (f *complaint) err(j *job.Job) error {
+func (f *failArgs) err(j *job.Job) error {
 	message := short(f.Message, mostMessage)
 	if f.Type != "" {
 		message = short(f.Type, mostErrorType) + ": " + message
@@ -88,7 +88,7 @@ func backoff(n int) time.Duration {
 	return time.Duration(n*n*n*n+15+rand.IntN(30)*(n+1)) * time.Second
 }
 
-// splitError splits a text that complaint.err has joined.
+// splitError splits a text that failArgs.err has joined.
 func splitError(text string) (kind, message string) {
 	if kind, message, found := strings.Cut(text, ": "); found && !strings.ContainsAny(kind, " \t\n") {
 		return kind, message
@@ -100,35 +100,35 @@ func splitError(text string) (kind, message string) {
 // an earlier attempt, which was ended at another server: then it goes on to another job with this jid, and at last to what the store says.
 func (c *conn) finish(ctx context.Context, jid string, end func(*job.Job) error, stack string) (found bool, err error) {
 	cs := &c.server.clients
-	for h := cs.remove(c.client, jid); h != nil; h = cs.remove(c.client, jid) {
-		if lost, err := c.finishOne(ctx, h, end, stack); err != nil || !lost {
+	for r := cs.remove(c.client, jid); r != nil; r = cs.remove(c.client, jid) {
+		if lost, err := c.finishOne(ctx, r, end, stack); err != nil || !lost {
 			return err == nil, err
 		}
 	}
-	h, err := c.findHeld(ctx, jid)
-	if h == nil {
+	r, err := c.findReservation(ctx, jid)
+	if r == nil {
 		return false, err
 	}
-	lost, err := c.finishOne(ctx, h, end, stack)
+	lost, err := c.finishOne(ctx, r, end, stack)
 	return err == nil && !lost, err
 }
 
 // finishOne ends an attempt that is not registered any more, and reports whether it is lost.
-func (c *conn) finishOne(ctx context.Context, h *held, end func(*job.Job) error, stack string) (lost bool, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	j := *h.job
-	e := h.end(end(&j))
+func (c *conn) finishOne(ctx context.Context, r *reservation, end func(*job.Job) error, stack string) (lost bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	j := *r.job
+	e := r.end(end(&j))
 	e.Job, e.Stack = &j, stack
-	if e.Err == nil && h.known { // nobody else ends it here: remove has taken it
-		lost, err = h.client.acks.Do(ctx, e)
+	if e.Err == nil && r.known { // nobody else ends it here: remove has taken it
+		lost, err = r.client.acks.Do(ctx, e)
 	} else {
 		var ids []job.ID
 		ids, err = c.server.claimer.Finish(ctx, e)
 		lost = len(ids) > 0
 	}
-	if err != nil && h.known {
-		c.server.clients.add(h) // to be tried again
+	if err != nil && r.known {
+		c.server.clients.add(r) // to be tried again
 	}
 	return lost, err
 }
@@ -148,8 +148,8 @@ func (cs *clients) finishAll(ctx context.Context, ends []job.End) ([]bool, error
 	return lost, nil
 }
 
-// findHeld reads a job that another server has given to the client, or this one before a restart.
-func (c *conn) findHeld(ctx context.Context, jid string) (*held, error) {
+// findReservation reads a job that another server has given to the client, or this one before a restart.
+func (c *conn) findReservation(ctx context.Context, jid string) (*reservation, error) {
 	for _, filter := range byJID(jid, job.Filter{States: []job.State{job.Running}, Limit: 100}) {
 		jobs, err := c.server.config.Store.List(ctx, filter)
 		if err != nil {
@@ -157,7 +157,7 @@ func (c *conn) findHeld(ctx context.Context, jid string) (*held, error) {
 		}
 		for _, j := range jobs {
 			if strings.HasPrefix(j.Worker, namePrefix) && (c.client == nil || c.client.name == j.Worker) {
-				return &held{client: &client{name: j.Worker, session: sessionOf(j.Worker)}, jid: jid, job: j}, nil
+				return &reservation{client: &client{name: j.Worker, session: sessionOf(j.Worker)}, jid: jid, job: j}, nil
 			}
 		}
 	}
@@ -201,8 +201,8 @@ func (c *conn) beat(ctx context.Context, args []byte) (reply, error) {
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if wish := max(cl.wish, cl.state); wish > running {
-		text, err := json.Marshal(map[string]string{"state": stateNames[wish]})
+	if wanted := max(cl.wantedState, cl.state); wanted > running {
+		text, err := json.Marshal(map[string]string{"state": stateNames[wanted]})
 		return bulk(text), err
 	}
 	return ok, nil

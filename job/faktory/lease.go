@@ -14,8 +14,8 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 	renewal := job.Renewal{Worker: cl.name, Session: cl.session, Lease: lease}
 	cs.mu.Lock()
 	ids := cl.ids()
-	for id, h := range ids {
-		if h.until.After(now) {
+	for id, r := range ids {
+		if r.until.After(now) {
 			renewal.Jobs = append(renewal.Jobs, id)
 		} else {
 			renewal.Drop = append(renewal.Drop, id)
@@ -23,7 +23,7 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 	}
 	cl.info.Running = len(renewal.Jobs)
 	cl.info.Concurrency = max(cl.info.Concurrency, cl.conns, cl.info.Running)
-	cl.info.Quiet, cl.info.Stopping = max(cl.state, cl.wish) >= quiet, cl.state == terminate
+	cl.info.Quiet, cl.info.Stopping = max(cl.state, cl.wantedState) >= quiet, cl.state == terminate
 	cl.renewed = now
 	renewal.Info = cl.info
 	renewal.Info.Queues, renewal.Info.Labels = slices.Clone(cl.info.Queues), slices.Clone(cl.info.Labels)
@@ -39,8 +39,8 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 	cs.mu.Lock()
 	cl.seen = got.Now
 	for _, id := range slices.Concat(got.Lost, renewal.Drop) {
-		if h := ids[id]; h != nil {
-			cs.drop(h)
+		if r := ids[id]; r != nil {
+			cs.drop(r)
 		}
 	}
 	cs.mu.Unlock()
@@ -52,18 +52,18 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 // elsewhere, to another server, the command is sent again, for that server.
 func (cs *clients) handleCommands(ctx context.Context, cl *client, commands []job.Command, elsewhere bool) {
 	for _, o := range commands {
-		wish := running
+		wanted := running
 		switch o.Do {
 		case job.CommandQuiet:
-			wish = quiet
+			wanted = quiet
 		case job.CommandStop:
-			wish = terminate
+			wanted = terminate
 		default:
 			cs.server.config.Logger.Warn("faktory: a command that a client of this protocol cannot be given", "command", o, "wid", cl.wid)
 			continue
 		}
 		cs.mu.Lock()
-		cl.wish = max(cl.wish, wish)
+		cl.wantedState = max(cl.wantedState, wanted)
 		cs.mu.Unlock()
 		if elsewhere {
 			if err := cs.server.config.Store.SendCommand(ctx, cl.name, o); err != nil {
@@ -73,8 +73,8 @@ func (cs *clients) handleCommands(ctx context.Context, cl *client, commands []jo
 	}
 }
 
-// heldBy returns the jobs that a client runs, according to the store, without their args, of which there may be a megabyte each.
-func (cs *clients) heldBy(ctx context.Context, cl *client) (jobs []*job.Job, err error) {
+// runningJobs returns the jobs that a client runs, according to the store, without their args, of which there may be a megabyte each.
+func (cs *clients) runningJobs(ctx context.Context, cl *client) (jobs []*job.Job, err error) {
 	for j, err := range job.List(ctx, cs.server.config.Store, job.Filter{Worker: cl.name, States: []job.State{job.Running}, Limit: mostSynced}) {
 		if err != nil {
 			return nil, err
@@ -87,7 +87,7 @@ func (cs *clients) heldBy(ctx context.Context, cl *client) (jobs []*job.Job, err
 
 // takeOver registers the jobs that other servers have given to a client, so that their reservations end.
 func (cs *clients) takeOver(ctx context.Context, cl *client) error {
-	jobs, err := cs.heldBy(ctx, cl)
+	jobs, err := cs.runningJobs(ctx, cl)
 	if err != nil {
 		return err
 	}
@@ -100,14 +100,14 @@ func (cs *clients) takeOver(ctx context.Context, cl *client) error {
 func (cs *clients) addUnknown(cl *client, j *job.Job) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if cl.doubt.any() {
+	if cl.unanswered.any() {
 		return // the job may have to be released
 	}
 	jid := jidOf(j)
-	for _, h := range cs.held[jid] {
-		if h.job.ID == j.ID && h.job.Attempt >= j.Attempt {
+	for _, r := range cs.reservations[jid] {
+		if r.job.ID == j.ID && r.job.Attempt >= j.Attempt {
 			return
 		}
 	}
-	cs.addLocked(&held{client: cl, jid: jid, job: j, until: j.Started.Add(reserveOf(j))})
+	cs.addLocked(&reservation{client: cl, jid: jid, job: j, until: j.Started.Add(reserveOf(j))})
 }

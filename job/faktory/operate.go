@@ -275,8 +275,8 @@ func (c *conn) track(ctx context.Context, args []byte) (reply, error) {
 	return nil, refuse("TRACK: give GET and a jid, or SET and a JSON object")
 }
 
-// A tracked is the answer to TRACK GET.
-type tracked struct {
+// A trackReply is the answer to TRACK GET.
+type trackReply struct {
 	ID          string    `json:"jid"`
 	Percent     int64     `json:"percent"`
 	Description string    `json:"desc,omitempty"`
@@ -290,7 +290,7 @@ func (c *conn) progress(ctx context.Context, jid string) (reply, error) {
 	if jid == "" {
 		return nil, refuse("TRACK GET: give a jid")
 	}
-	t := tracked{ID: jid, State: "unknown", Updated: time.Now().UTC()}
+	t := trackReply{ID: jid, State: "unknown", Updated: time.Now().UTC()}
 	for _, filter := range byJID(jid, job.Filter{Limit: 1}) {
 		jobs, err := c.server.config.Store.List(ctx, filter)
 		if err != nil {
@@ -306,7 +306,7 @@ func (c *conn) progress(ctx context.Context, jid string) (reply, error) {
 }
 
 // read sets the answer from a job.
-func (t *tracked) read(j *job.Job) {
+func (t *trackReply) read(j *job.Job) {
 	t.Updated = j.Created
 	switch j.View(time.Now()) {
 	case job.Running:
@@ -352,18 +352,18 @@ func (c *conn) setProgress(ctx context.Context, args []byte) (reply, error) {
 		return nil, refuse("TRACK SET: %d percent: give from 0 to 100", p.Percent)
 	}
 	cs := &c.server.clients
-	for h := cs.peek(c.client, p.ID); h != nil; h = cs.peek(c.client, p.ID) {
-		if lost, err := c.writeProgress(ctx, h, p); err != nil || !lost {
+	for r := cs.peek(c.client, p.ID); r != nil; r = cs.peek(c.client, p.ID) {
+		if lost, err := c.writeProgress(ctx, r, p); err != nil || !lost {
 			return ok, err
 		}
-		cs.takeHeld(h)
+		cs.removeReservation(r)
 	}
-	h, err := c.findHeld(ctx, p.ID)
+	r, err := c.findReservation(ctx, p.ID)
 	if err != nil {
 		return nil, err
 	}
-	if h != nil {
-		if lost, err := c.writeProgress(ctx, h, p); err != nil || !lost {
+	if r != nil {
+		if lost, err := c.writeProgress(ctx, r, p); err != nil || !lost {
 			return ok, err
 		}
 	}
@@ -371,19 +371,19 @@ func (c *conn) setProgress(ctx context.Context, args []byte) (reply, error) {
 }
 
 // writeProgress writes the progress of an attempt, and reports whether the attempt is lost.
-func (c *conn) writeProgress(ctx context.Context, h *held, p progressReport) (lost bool, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (c *conn) writeProgress(ctx context.Context, r *reservation, p progressReport) (lost bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	now := time.Now()
-	h.job.Progress = &job.ProgressReport{Done: p.Percent, Total: 100, Time: now}
+	r.job.Progress = &job.ProgressReport{Done: p.Percent, Total: 100, Time: now}
 	if p.Description != "" {
-		record := job.Record{Attempt: h.job.Attempt, Time: now, Level: "INFO", Message: trackMessage, Attrs: short(p.Description, mostDescription)}
-		h.job.Records = append(h.job.Records, record)
-		h.job.Records = h.job.Records[max(len(h.job.Records)-job.MaxRecords, 0):]
+		record := job.Record{Attempt: r.job.Attempt, Time: now, Level: "INFO", Message: trackMessage, Attrs: short(p.Description, mostDescription)}
+		r.job.Records = append(r.job.Records, record)
+		r.job.Records = r.job.Records[max(len(r.job.Records)-job.MaxRecords, 0):]
 	}
-	j := *h.job
+	j := *r.job
 	j.State = job.Running
-	ids, err := c.server.config.Store.Settle(ctx, h.client.session, job.Outcome{Job: &j})
+	ids, err := c.server.config.Store.Settle(ctx, r.client.session, job.Outcome{Job: &j})
 	return len(ids) > 0, err
 }
 

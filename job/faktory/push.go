@@ -219,7 +219,7 @@ func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, er
 	ctx, cancel := s.withinCall(ctx)
 	defer cancel()
 	all := make([]inserted, len(jobs))
-	done, err := s.room.insert(ctx, jobs)
+	done, err := s.dispatcher.insert(ctx, jobs)
 	if err == nil {
 		for i := range jobs {
 			all[i].enqueued = done[i]
@@ -230,7 +230,7 @@ func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, er
 		return nil, err
 	}
 	for i, j := range jobs {
-		if done, err := s.room.insert(ctx, []*job.Job{j}); err != nil {
+		if done, err := s.dispatcher.insert(ctx, []*job.Job{j}); err != nil {
 			all[i].err = err
 		} else {
 			all[i].enqueued = done[0]
@@ -263,7 +263,7 @@ func (c *conn) pushAll(ctx context.Context, args []byte) (reply, error) {
 	}
 	for from := 0; from < len(jobs); from += pushPart {
 		part := jobs[from:min(from+pushPart, len(jobs))]
-		done, err := c.server.room.insert(ctx, part)
+		done, err := c.server.dispatcher.insert(ctx, part)
 		if err != nil {
 			c.server.config.Logger.Warn("faktory: a command failed", "command", "PUSHB", "error", err)
 		}

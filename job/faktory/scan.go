@@ -138,8 +138,8 @@ func scanAllPushed(s *jsonscan.Scanner, all *[]pushed) bool {
 	}
 }
 
-// scanAcked reads the object of an ACK.
-func scanAcked(s *jsonscan.Scanner, a *acked) bool {
+// scanAck reads the object of an ACK.
+func scanAck(s *jsonscan.Scanner, a *ackArgs) bool {
 	return scanFields(s, func(name []byte) bool { return string(name) == "jid" && scanText(s, &a.ID) })
 }
 

@@ -26,7 +26,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		compareScan(t, text, scanPushed)
 		compareScan(t, text, scanAllPushed)
-		compareScan(t, text, scanAcked)
+		compareScan(t, text, scanAck)
 	})
 }
 

@@ -66,14 +66,14 @@ const (
 
 // A Server serves the protocol. It keeps no jobs itself: another server over the same store may take over when it stops.
 type Server struct {
-	config  Config
-	claimer *job.Claimer
-	started time.Time
-	room    *room
-	pushes  *group.Group[*job.Job, inserted] // of all connections
-	clients clients
-	guesses guesses
-	large   chan struct{} // one for each long command that is being read
+	config     Config
+	claimer    *job.Claimer
+	started    time.Time
+	dispatcher *dispatcher
+	pushes     *group.Group[*job.Job, inserted] // of all connections
+	clients    clients
+	guesses    guesses
+	large      chan struct{} // one for each long command that is being read
 
 	over context.Context // canceled when no command may run any more
 	end  context.CancelFunc
@@ -106,7 +106,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.claimer.Observe = c.Observe
 	s.over, s.end = context.WithCancel(context.Background())
-	s.room = newRoom(c.Store, s.claimer, &s.clients)
+	s.dispatcher = newDispatcher(c.Store, s.claimer, &s.clients)
 	s.pushes = group.New(mostTogether, 1, s.insertAll)
 	s.pushes.Gather(gatherTime)
 	s.clients.init(s)
@@ -120,7 +120,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer cancel()
 	defer s.end()
 	return meanwhile.Supervise(ctx, func(ctx context.Context) error {
-		meanwhile.Go(ctx, s.room.run, meanwhile.Name("wait for jobs"), meanwhile.InBackground())
+		meanwhile.Go(ctx, s.dispatcher.run, meanwhile.Name("wait for jobs"), meanwhile.InBackground())
 		meanwhile.Go(ctx, s.clients.run, meanwhile.Name("hold jobs"), meanwhile.InBackground())
 		meanwhile.Go(ctx, s.clients.tidy, meanwhile.Name("take clients off"), meanwhile.InBackground())
 		stop := context.AfterFunc(ctx, func() {

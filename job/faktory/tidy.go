@@ -51,7 +51,7 @@ func (cs *clients) sync(ctx context.Context) {
 		if err != nil {
 			return // it is tried again
 		}
-		j.Args = nil // as in heldBy
+		j.Args = nil // as in runningJobs
 		wid, ours := strings.CutPrefix(j.Worker, namePrefix)
 		if cl := cs.find(wid); ours && cl != nil {
 			cs.addUnknown(cl, j)

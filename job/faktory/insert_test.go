@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/faktory"
 )
 
-// A handStore inserts and claims in one call, and its Wait does not report jobs.
-type handStore struct {
+// An insertClaimStore inserts and claims in one call, and its Wait does not report jobs.
+type insertClaimStore struct {
 	silentStore
 	takes    time.Duration
 	err      error
@@ -22,12 +22,12 @@ type handStore struct {
 	inserts  atomic.Int32
 }
 
-func (s *handStore) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
+func (s *insertClaimStore) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
 	s.inserts.Add(1)
 	return s.Store.Insert(ctx, jobs...)
 }
 
-func (s *handStore) InsertAndClaim(ctx context.Context, jobs []*job.Job, c job.Claim) ([]job.ID, job.Claimed, error) {
+func (s *insertClaimStore) InsertAndClaim(ctx context.Context, jobs []*job.Job, c job.Claim) ([]job.ID, job.Claimed, error) {
 	s.together.Add(1)
 	time.Sleep(s.takes)
 	if s.err != nil {
@@ -44,8 +44,8 @@ func (s *handStore) InsertAndClaim(ctx context.Context, jobs []*job.Job, c job.C
 	return ids, claimed, err
 }
 
-// handRig makes n connections of one client wait in FETCH, and returns another connection that may push.
-func handRig(b *bubble, s *handStore, n int) (producer *peer, fetched chan string) {
+// waitingFetches makes n connections of one client wait in FETCH, and returns another connection that may push.
+func waitingFetches(b *bubble, s *insertClaimStore, n int) (producer *peer, fetched chan string) {
 	s.silentStore = silentStore{b.store}
 	b.store = s
 	node := b.serve(faktory.Config{})
@@ -60,11 +60,11 @@ func handRig(b *bubble, s *handStore, n int) (producer *peer, fetched chan strin
 	return producer, fetched
 }
 
-// TestPushIsHandedToWhoWaits: connections that wait in FETCH get pushed jobs in the transaction that inserts them.
-func TestPushIsHandedToWhoWaits(t *testing.T) {
+// TestPushedJobsAreAssignedToWaitingFetches: connections that wait in FETCH get pushed jobs in the transaction that inserts them.
+func TestPushedJobsAreAssignedToWaitingFetches(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		s := &handStore{}
-		p, fetched := handRig(b, s, 3)
+		s := &insertClaimStore{}
+		p, fetched := waitingFetches(b, s, 3)
 		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "+OK")
 		if got := <-fetched; !strings.Contains(got, "job-000001") {
 			t.Fatalf("fetched %s", got)
@@ -85,12 +85,12 @@ func TestPushIsHandedToWhoWaits(t *testing.T) {
 	})
 }
 
-// TestNotHanded: a waiting fetch gets no job from a push of a job that is not due, of one for another queue, or of a duplicate. It gets the next
+// TestNotAssigned: a waiting fetch gets no job from a push of a job that is not due, of one for another queue, or of a duplicate. It gets the next
 // job.
-func TestNotHanded(t *testing.T) {
+func TestNotAssigned(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		s := &handStore{}
-		p, fetched := handRig(b, s, 1)
+		s := &insertClaimStore{}
+		p, fetched := waitingFetches(b, s, 1)
 		const unique = `,"custom":{"unique_for":60}`
 		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[],"at":"2999-01-01T00:00:00Z"`+unique+`}`, "+OK")
 		p.want(`PUSH {"jid":"job-000002","jobtype":"a","args":[],"queue":"other"}`, "+OK")
@@ -105,11 +105,11 @@ func TestNotHanded(t *testing.T) {
 	})
 }
 
-// TestHandedSlowly: a fetch whose time is over before the claim for it has ended still gets the job.
-func TestHandedSlowly(t *testing.T) {
+// TestAssignedSlowly: a fetch whose time is over before the claim for it has ended still gets the job.
+func TestAssignedSlowly(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		s := &handStore{takes: 3 * time.Second}
-		p, fetched := handRig(b, s, 1)
+		s := &insertClaimStore{takes: 3 * time.Second}
+		p, fetched := waitingFetches(b, s, 1)
 		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "+OK")
 		if got := <-fetched; !strings.Contains(got, "job-000001") {
 			t.Errorf("fetched %s", got)
@@ -117,11 +117,11 @@ func TestHandedSlowly(t *testing.T) {
 	})
 }
 
-// TestNothingHanded: if the store accepts no job, the pushing client gets an error, and the waiting fetch continues to wait.
-func TestNothingHanded(t *testing.T) {
+// TestNothingAssigned: if the store accepts no job, the pushing client gets an error, and the waiting fetch continues to wait.
+func TestNothingAssigned(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		s := &handStore{err: errors.New("broken")}
-		p, fetched := handRig(b, s, 1)
+		s := &insertClaimStore{err: errors.New("broken")}
+		p, fetched := waitingFetches(b, s, 1)
 		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "-ERR the store failed")
 		s.err = nil
 		p.want(`PUSH {"jid":"job-000002","jobtype":"a","args":[]}`, "+OK")
@@ -131,12 +131,12 @@ func TestNothingHanded(t *testing.T) {
 	})
 }
 
-// TestHandedInVain: if the answer of the store is lost after it has inserted a job and claimed it for a waiting fetch, the job is soon released, and not
+// TestAssignedInVain: if the answer of the store is lost after it has inserted a job and claimed it for a waiting fetch, the job is soon released, and not
 // held as long as a reservation.
-func TestHandedInVain(t *testing.T) {
+func TestAssignedInVain(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		s := &handStore{answers: errors.New("the connection broke")}
-		p, fetched := handRig(b, s, 1)
+		s := &insertClaimStore{answers: errors.New("the connection broke")}
+		p, fetched := waitingFetches(b, s, 1)
 		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "-ERR the store failed")
 		if j := b.one("job-000001"); j.State != job.Running {
 			t.Fatalf("it is %s", j.State)
