@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -101,7 +102,7 @@ func (c *conn) next(ctx context.Context) bool {
 	answer, delivered := c.answer(ctx, string(verb), args)
 	done() // the client may be slow to read the answer
 	// A write to a connection that the client has closed while it waited for a job does not fail yet.
-	if delivered != nil && gone(socketOf(c.socket)) || c.write(answer) != nil {
+	if delivered != nil && c.ended(ctx) || c.write(answer) != nil {
 		if delivered != nil {
 			c.server.release(c.work, delivered)
 		}
@@ -111,6 +112,21 @@ func (c *conn) next(ctx context.Context) bool {
 		delivered.wire = nil
 	}
 	return true
+}
+
+// ended reports whether the client has closed the connection, as far as that is known by now. With TLS its end is a message, which has to be read.
+func (c *conn) ended(ctx context.Context) bool {
+	socket := socketOf(c.socket)
+	closed, sent := gone(socket)
+	if closed || !sent || socket == c.socket || c.lines.buffer.Buffered() > 0 || c.lines.readWithin(ctx, messageTime) != nil {
+		return closed
+	}
+	_, err := c.lines.buffer.Peek(1)
+	_ = c.socket.SetReadDeadline(time.Time{})
+	if ctx.Err() != nil { // the server may have interrupted the connection before
+		_ = c.socket.SetReadDeadline(time.Unix(1, 0))
+	}
+	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // socketOf returns the connection below TLS.

@@ -4,5 +4,5 @@ package faktory
 
 import "net"
 
-// gone reports false: only the next write or read shows whether the other side has closed a connection.
-func gone(net.Conn) bool { return false }
+// gone reports neither: only the next write or read shows whether the other side has closed a connection.
+func gone(net.Conn) (closed, sent bool) { return false, false }

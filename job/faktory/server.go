@@ -60,8 +60,10 @@ const (
 	fetchTime  = 2 * time.Second  // that FETCH waits for a job
 	stopTime   = 5 * time.Second  // that commands may take when the server stops
 	lingerTime = 500 * time.Millisecond
-	acceptWait = 100 * time.Millisecond
-	gatherTime = time.Millisecond // that a PUSH waits for others at most
+	// messageTime is how long to wait for the rest of a TLS message. It is short, since a job is waiting to be sent.
+	messageTime = 10 * time.Millisecond
+	acceptWait  = 100 * time.Millisecond
+	gatherTime  = time.Millisecond // that a PUSH waits for others at most
 )
 
 // A Server serves the protocol. It keeps no jobs itself: another server over the same store may take over when it stops.
