@@ -36,7 +36,9 @@ type dispatcher struct {
 	// queues are those that are waited for, with the time of the last fetch from each. Programs that are between two fetches do not change them: a wait for
 	// other queues returns immediately, and all groups ask the store.
 	queues      map[string]time.Time
-	restartWait func() // ends the wait on the store, to wait for more queues
+	names       []string  // of the queues, sorted; nil if there are more by now
+	forgotten   time.Time // when queues were forgotten last
+	restartWait func()    // ends the wait on the store, to wait for more queues
 }
 
 // A backlog is what is known of the due jobs of a group.
@@ -115,8 +117,11 @@ func (d *dispatcher) enter(queues []string) *fetchGroup {
 		}
 		d.queues[q] = now
 	}
-	if more && d.restartWait != nil {
-		d.restartWait()
+	if more {
+		d.names = nil
+		if d.restartWait != nil {
+			d.restartWait()
+		}
 	}
 	return g
 }
@@ -355,12 +360,18 @@ func (d *dispatcher) poll(ctx context.Context) error {
 	}
 }
 
-// waited returns the queues to wait for, and forgets those that nobody fetches from any more. d.mu is held.
+// waited returns the queues to wait for. Once a second it forgets those that nobody fetches from any more: there may be thousands of queues, and of waits a
+// second. d.mu is held.
 func (d *dispatcher) waited() []string {
+	now := time.Now()
+	if d.names != nil && now.Sub(d.forgotten) < eachPoll {
+		return d.names
+	}
 	kept := queueKept
 	if len(d.queues) > mostKept {
 		kept = 2 * fetchTime
 	}
-	maps.DeleteFunc(d.queues, func(_ string, last time.Time) bool { return time.Since(last) >= kept })
-	return slices.Sorted(maps.Keys(d.queues))
+	maps.DeleteFunc(d.queues, func(_ string, last time.Time) bool { return now.Sub(last) >= kept })
+	d.names, d.forgotten = slices.Sorted(maps.Keys(d.queues)), now
+	return d.names
 }

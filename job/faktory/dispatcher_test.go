@@ -2,11 +2,13 @@ package faktory
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
+	memorystore "github.com/meanwhile-go/meanwhile/job/memory"
 )
 
 // TestAssignedLate: a fetch whose time is over, but for which a job is claimed before it has left its group, gets the job. Nobody else would run the
@@ -75,4 +77,33 @@ func TestAssignedNothingLate(t *testing.T) {
 			}
 		}
 	})
+}
+
+// BenchmarkNotification measures what a job of another program costs, from its insert until the fetches of its queue are notified, with programs that fetch from
+// so many queues.
+func BenchmarkNotification(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("queues=%d", n), func(b *testing.B) {
+			store := memorystore.New()
+			defer store.Close()
+			d := newDispatcher(store, nil, nil)
+			for i := range n {
+				d.enter([]string{fmt.Sprint("q", i)})
+			}
+			for b.Loop() {
+				j, err := job.New("a", []byte("[]"), job.Queue("q7"))
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := job.Insert(b.Context(), store, j); err != nil {
+					b.Fatal(err)
+				}
+				due, err := d.wait(b.Context())
+				if err != nil || len(due) != 1 {
+					b.Fatalf("waited for %v, %v", due, err)
+				}
+				d.notify(due)
+			}
+		})
+	}
 }
