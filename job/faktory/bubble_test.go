@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -799,6 +800,64 @@ func TestWrongPasswordsAreSlow(t *testing.T) {
 		}
 		for _, hello := range []string{`{"v":2}`, `{"v":2,"pwdhash":""}`} {
 			n.open().want("HELLO "+hello, "-ERR Invalid password")
+		}
+	})
+}
+
+// TestGuessesAreLimited: after many wrong passwords, those of an address are compared once a second, even if it does not wait for answers. An address
+// that has given the right one is never refused.
+func TestGuessesAreLimited(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{Password: "correct horse"})
+		try := func(password, want string) {
+			t.Helper()
+			p := n.open()
+			p.want(`HELLO {"v":2,"pwdhash":"`+hash(t, p.hi, password)+`"}`, want)
+			_ = p.socket.Close()
+		}
+		guess := func() {
+			for range 300 {
+				p := n.open()
+				_, _ = io.WriteString(p.socket, `HELLO {"v":2,"pwdhash":"`+hash(t, p.hi, "wrong horse")+`"}`+"\r\n")
+				synctest.Wait()
+				_ = p.socket.Close()
+			}
+		}
+		guess()
+		try("correct horse", "-ERR Too many wrong passwords from this address: try again in 1s")
+		time.Sleep(time.Second)
+		try("correct horse", "+OK")
+		guess()
+		try("correct horse", "+OK")
+		time.Sleep(time.Hour)
+		guess()
+		try("correct horse", "-ERR Too many wrong passwords from this address: try again in 1s")
+	})
+}
+
+// TestQueuesOfAClientAreListedAtOnce: an operator sees which queues a client fetches from, and how many connections it has, before its first BEAT.
+func TestQueuesOfAClientAreListedAtOnce(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{})
+		p := n.worker("a")
+		queues := func() []string {
+			t.Helper()
+			time.Sleep(1500 * time.Millisecond)
+			workers, err := b.store.Workers(t.Context())
+			if err != nil || len(workers) != 1 {
+				t.Fatalf("workers %+v, %v", workers, err)
+			}
+			return workers[0].Queues
+		}
+		time.Sleep(5 * time.Second)
+		p.fetch("one")
+		if got := queues(); !slices.Equal(got, []string{"one"}) {
+			t.Errorf("the client is listed with the queues %q", got)
+		}
+		time.Sleep(3 * time.Second)
+		p.fetch("two one")
+		if got := queues(); !slices.Equal(got, []string{"two", "one"}) {
+			t.Errorf("the client is listed with the queues %q", got)
 		}
 	})
 }

@@ -148,14 +148,23 @@ func (cs *clients) find(wid string) *client {
 	return cs.byWID[wid]
 }
 
-// mayFetch records which queues a client fetches from, and reports whether it may fetch.
+// mayFetch records which queues a client fetches from, and reports whether it may fetch. If they are others than before, they are in the store
+// within a second. Some clients give the same queues in a random order each time.
 func (cs *clients) mayFetch(cl *client, queues []string) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if !slices.Equal(cl.info.Queues, queues) {
+		if !sameQueues(cl.info.Queues, queues) {
+			cl.renewed = time.Time{}
+		}
 		cl.info.Queues = slices.Clone(queues)
 	}
 	return max(cl.state, cl.wantedState) == running
+}
+
+// sameQueues reports whether two lists have the same queues in any order.
+func sameQueues(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // add registers an attempt of a job that a client runs, in place of earlier attempts of the job.

@@ -58,11 +58,8 @@ func (c *conn) greet(ctx context.Context) error {
 		return err
 	}
 	h, err := c.readHello(ctx)
-	if err == nil && c.server.config.Password != "" && !rightHash(h.Hash, c.server.config.Password, salt) {
-		address := c.socket.RemoteAddr().String()
-		c.server.passwords.Warn(c.server.config.Logger, "faktory: a client has a wrong password", "address", address)
-		c.server.guesses.wrong(ctx, address)
-		err = refuse("Invalid password")
+	if err == nil && c.server.config.Password != "" {
+		err = c.checkPassword(ctx, h.Hash, salt)
 	}
 	if err != nil {
 		if refused, ok := errors.AsType[*refusal](err); ok {
@@ -81,6 +78,27 @@ func (c *conn) greet(ctx context.Context) error {
 		return err
 	}
 	return ctx.Err()
+}
+
+// checkPassword returns an error unless the hash is that of the right password. The answer to a wrong one is delayed, but a guesser need not wait for
+// it. So an address that has given many wrong passwords and no right one is refused before its password is compared.
+func (c *conn) checkPassword(ctx context.Context, hash, salt string) error {
+	address := c.socket.RemoteAddr().String()
+	from, guesses := clientOf(address), &c.server.guesses
+	warn := func(text string) {
+		c.server.passwords.Warn(c.server.config.Logger, "faktory: "+text, "address", address)
+	}
+	if wait := guesses.refused(from, time.Now()); wait > 0 {
+		warn("a client was refused, since its address has given many wrong passwords")
+		return refuse("Too many wrong passwords from this address: try again in %v", wait.Round(time.Second))
+	}
+	if rightHash(hash, c.server.config.Password, salt) {
+		guesses.right(from, time.Now())
+		return nil
+	}
+	warn("a client has a wrong password")
+	guesses.wrong(ctx, from)
+	return refuse("Invalid password")
 }
 
 func (c *conn) readHello(ctx context.Context) (h hello, err error) {
@@ -132,48 +150,97 @@ func rightHash(got, password, salt string) bool {
 	return subtle.ConstantTimeCompare([]byte(strings.ToLower(got)), []byte(want)) == 1
 }
 
-// guesses delay the answers to wrong passwords: those to one address come a second apart. Correct passwords are never delayed.
+// guesses limit how often an address can try passwords: after 30 wrong ones, one a second is compared. An address that has given the right password
+// within the last hour is not refused, since other clients may have the same address; only the answers to its wrong ones are delayed.
 type guesses struct {
-	mu   sync.Mutex
-	next map[netip.Prefix]time.Time
+	mu      sync.Mutex
+	from    map[netip.Prefix]guesser
+	delayed int // answers
+}
+
+type guesser struct {
+	next  time.Time // when the answer to the last wrong password is due: they come a second apart
+	right time.Time // when it last gave the right password
 }
 
 const (
 	eachGuess   = time.Second
 	mostGuess   = 30 * time.Second // the longest delay of an answer
+	trusted     = time.Hour        // how long a right password counts
+	mostDelayed = 256              // answers that are delayed at the same time: each keeps a connection open
 	mostGuesses = 4096             // addresses that are remembered
 )
 
-func (g *guesses) wrong(ctx context.Context, address string) {
-	_ = meanwhile.Sleep(ctx, g.delay(clientOf(address), time.Now()))
+// refused returns for how long no password of an address is compared.
+func (g *guesses) refused(from netip.Prefix, now time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	one := g.from[from]
+	if now.Sub(one.right) < trusted {
+		return 0
+	}
+	return max(0, one.next.Sub(now.Add(mostGuess-eachGuess)))
 }
 
+func (g *guesses) right(from netip.Prefix, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	one := g.from[from]
+	one.right = now
+	g.remember(from, one, now)
+}
+
+// wrong returns when the answer to a wrong password is due, or when ctx is done.
+func (g *guesses) wrong(ctx context.Context, from netip.Prefix) {
+	delay := g.delay(from, time.Now())
+	if delay == 0 {
+		return
+	}
+	_ = meanwhile.Sleep(ctx, delay)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.delayed--
+}
+
+// delay records a wrong password, and returns how long to delay its answer.
 func (g *guesses) delay(from netip.Prefix, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.next == nil {
-		g.next = map[netip.Prefix]time.Time{}
+	one, delay := g.from[from], mostGuess
+	if one.next.Before(now) {
+		one.next = now
 	}
-	if len(g.next) >= mostGuesses {
-		for key, next := range g.next {
-			if !next.After(now) {
-				delete(g.next, key)
+	if one.next = one.next.Add(eachGuess); one.next.After(now.Add(mostGuess)) {
+		one.next = now.Add(mostGuess)
+	}
+	if g.remember(from, one, now) {
+		delay = one.next.Sub(now)
+	}
+	if g.delayed == mostDelayed {
+		return 0
+	}
+	g.delayed++
+	return delay
+}
+
+// remember stores what is known of an address. If there are too many, it forgets those that have given no wrong password lately, and if that is not
+// enough, it returns false. The mutex is held.
+func (g *guesses) remember(from netip.Prefix, one guesser, now time.Time) bool {
+	if g.from == nil {
+		g.from = map[netip.Prefix]guesser{}
+	}
+	if _, known := g.from[from]; !known && len(g.from) >= mostGuesses {
+		for key, other := range g.from {
+			if !other.next.After(now) {
+				delete(g.from, key)
 			}
 		}
-		if len(g.next) >= mostGuesses {
-			return mostGuess
+		if len(g.from) >= mostGuesses {
+			return false
 		}
 	}
-	next := g.next[from]
-	if next.Before(now) {
-		next = now
-	}
-	next = next.Add(eachGuess)
-	if most := now.Add(mostGuess); next.After(most) {
-		next = most
-	}
-	g.next[from] = next
-	return next.Sub(now)
+	g.from[from] = one
+	return true
 }
 
 // clientOf returns the address that identifies a client; with IPv6, its network of 64 bits.
