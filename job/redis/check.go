@@ -81,7 +81,7 @@ func (s *Store) checkServer(info map[string]string) error {
 // mostScanned bounds how many pages, of a few thousand keys each, a new store scans for keys of other programs that begin with its name.
 const mostScanned = 200
 
-// checkEmpty returns an error if there are keys under the name of a store that does not exist.
+// checkEmpty returns an error if there are keys under the name of a store that does not exist, and is not being created by another program.
 func (s *Store) checkEmpty(ctx context.Context, c *client) error {
 	cursor := "0"
 	for range mostScanned {
@@ -89,7 +89,7 @@ func (s *Store) checkEmpty(ctx context.Context, c *client) error {
 		if err != nil {
 			return err
 		}
-		if key := text(got[1]); key != "" && key != s.prefix+"meta" {
+		if key := text(got[1]); key != "" {
 			return s.foreign(key)
 		}
 		if cursor = text(got[0]); cursor == "0" {

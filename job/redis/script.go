@@ -124,15 +124,23 @@ func (s *Store) runOne(ctx context.Context, sc *script, args ...string) (rueidis
 	return s.message(ctx, c, sc, args)
 }
 
-// message runs a script. While a long call is being written, it writes parts of that first.
+// message runs a script. While a long call is being written, it writes parts of that first. If the server has lost the store, it checks the server again
+// and creates the store: otherwise there would be keys without meta, which every later check takes for those of another program.
 func (s *Store) message(ctx context.Context, c *client, sc *script, args []string) (rueidis.RedisMessage, error) {
 	for {
 		m, err := s.send(ctx, c, sc, args)
-		if r, ok := rueidis.IsRedisErr(err); !ok || !strings.HasPrefix(r.Error(), "LONG ") {
+		r, ok := rueidis.IsRedisErr(err)
+		switch {
+		case ok && strings.HasPrefix(r.Error(), "LONG "):
+			if _, err := s.send(ctx, c, longScript, nil); err != nil {
+				return m, fmt.Errorf("write a part of a long call: %w", err)
+			}
+		case ok && strings.HasPrefix(r.Error(), "META "):
+			if err := s.check(ctx, c); err != nil {
+				return m, err
+			}
+		default:
 			return m, err
-		}
-		if _, err := s.send(ctx, c, longScript, nil); err != nil {
-			return m, fmt.Errorf("write a part of a long call: %w", err)
 		}
 	}
 }
