@@ -3,10 +3,11 @@
 // A store is named by a URL:
 //
 //	redis://user:password@host:6379/0?name=app
-//	rediss://user:password@host:6379               with TLS
 //	redis+sentinel://host1,host2/0?master=NAME     the primary that Sentinels name
 //	redis+cluster://host1,host2                    a cluster, of which a store uses one node
 //	unix:///run/redis.sock?db=0                    a socket
+//
+// With rediss, rediss+sentinel and rediss+cluster, all connections use TLS.
 //
 // All keys begin with the name in braces; it is "meanwhile" unless the URL has one. With durable=no the store also accepts a server
 // without an append-only file (AOF), which loses jobs when it is restarted.

@@ -91,21 +91,7 @@ func TestStoreBehindSentinel(t *testing.T) {
 	var sentinels []*server
 	var addresses []string
 	for range 3 {
-		s := newServer(t)
-		file := filepath.Join(s.folder, "sentinel.conf")
-		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor main 127.0.0.1 %d 2\nsentinel down-after-milliseconds main 600000\nsentinel failover-timeout main 10000\n",
-			s.port, s.folder, primary.port)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s.sentinel = file
-		s.start(t)
-		t.Cleanup(func() {
-			s.kill(t)
-			if err := os.RemoveAll(s.folder); err != nil {
-				t.Error(err)
-			}
-		})
+		s := startSentinel(t, "sentinel monitor main 127.0.0.1 "+strconv.Itoa(primary.port)+" 2", "sentinel failover-timeout main 10000")
 		sentinels, addresses = append(sentinels, s), append(addresses, s.address())
 	}
 	url := "redis+sentinel://" + strings.Join(addresses, ",") + "?master=main&name="
@@ -134,6 +120,25 @@ func TestStoreBehindSentinel(t *testing.T) {
 	if err != nil || len(jobs) != 51 {
 		t.Errorf("after the failover there are %d jobs, want 51: %v", len(jobs), err)
 	}
+}
+
+// startSentinel starts a Sentinel for the duration of a test. It takes no server named main for dead before ten minutes.
+func startSentinel(t *testing.T, lines ...string) *server {
+	t.Helper()
+	s := newServer(t)
+	s.sentinel = filepath.Join(s.folder, "sentinel.conf")
+	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\n%s\nsentinel down-after-milliseconds main 600000\n", s.port, s.folder, strings.Join(lines, "\n"))
+	if err := os.WriteFile(s.sentinel, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.start(t)
+	t.Cleanup(func() {
+		s.kill(t)
+		if err := os.RemoveAll(s.folder); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }
 
 // eventually waits until ok returns true, for two minutes at most.

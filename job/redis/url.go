@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,11 +18,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/storeurl"
 )
 
-var schemes = []string{"redis", "rediss", "redis+sentinel", "redis+cluster", "unix"}
+var schemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster", "unix"}
 
 // A place is the address of a store, with the settings to connect to it.
 type place struct {
-	scheme         string
+	scheme         string   // without the second s of rediss
+	tls            bool     // for all connections
 	hosts          []string // host:port, or the path of a socket
 	user, password string
 	db             int
@@ -35,12 +37,14 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
 // parseURL parses the URL of a store. Its errors show nothing of it but names.
 func parseURL(address string) (*place, error) {
+	p := &place{name: DefaultName, durable: true, shown: storeurl.Redacted(address)}
+	if err := p.setScheme(strings.ToLower(storeurl.Scheme(address))); err != nil {
+		return nil, err
+	}
 	if err := storeurl.Check(address); err != nil {
 		return nil, err
 	}
-	p := &place{name: DefaultName, durable: true, shown: storeurl.Redacted(address)}
-	scheme, rest, _ := strings.Cut(address, "://")
-	p.scheme = scheme
+	_, rest, _ := strings.Cut(address, "://")
 	if at := strings.IndexByte(rest, '@'); at >= 0 {
 		user, password, _ := strings.Cut(rest[:at], ":")
 		p.user, _ = url.PathUnescape(user) // storeurl.Check has unescaped it without an error
@@ -61,6 +65,22 @@ func checkURL(address string) error {
 	return err
 }
 
+// setScheme sets the scheme. An unknown one could be meant to use TLS.
+func (p *place) setScheme(scheme string) error {
+	if !slices.Contains(schemes, scheme) {
+		problem := "it has no scheme"
+		if scheme != "" {
+			problem = fmt.Sprintf("its scheme is %q", scheme)
+		}
+		return fmt.Errorf("%s: write redis:, redis+sentinel: or redis+cluster:, with TLS rediss:, rediss+sentinel: or rediss+cluster:, and unix: for a socket", problem)
+	}
+	p.scheme = scheme
+	if rest, ok := strings.CutPrefix(scheme, "rediss"); ok {
+		p.scheme, p.tls = "redis"+rest, true
+	}
+	return nil
+}
+
 func (p *place) setHosts(hosts, path string) error {
 	if p.scheme == "unix" {
 		if hosts != "" || path == "" {
@@ -75,8 +95,8 @@ func (p *place) setHosts(hosts, path string) error {
 		port = "26379"
 	}
 	for host := range strings.SplitSeq(hosts, ",") {
-		if host == "" {
-			host = "127.0.0.1"
+		if host == "" || host[0] == ':' {
+			host = "127.0.0.1" + host
 		}
 		if _, _, err := net.SplitHostPort(host); err != nil {
 			host = net.JoinHostPort(strings.Trim(host, "[]"), port)
@@ -155,13 +175,13 @@ func (p *place) connect() (rueidis.Client, error) {
 		Dialer: net.Dialer{Timeout: 5 * time.Second, KeepAlive: time.Second}, ConnWriteTimeout: ioTimeout,
 		ClientSetInfo: rueidis.DisableClientSetInfo,
 	}
+	if p.tls {
+		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} // each server has to show a certificate for the host that is dialed
+	}
 	switch p.scheme {
-	case "rediss":
-		host, _, _ := net.SplitHostPort(p.hosts[0])
-		o.TLSConfig = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	case "redis+sentinel":
 		o.ForceSingleClient = false
-		o.Sentinel = rueidis.SentinelOption{MasterSet: p.master, Dialer: o.Dialer}
+		o.Sentinel = rueidis.SentinelOption{MasterSet: p.master, Dialer: o.Dialer, TLSConfig: o.TLSConfig}
 	case "unix":
 		o.DialCtxFn = func(ctx context.Context, path string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			return d.DialContext(ctx, "unix", path)
