@@ -78,12 +78,13 @@ func (s *Store) Warning() string {
 	return "the store is Redis with durable=no: a restart of the server may lose jobs"
 }
 
-// Close closes the store. It does not wait for a connection that is being made; that connection is closed once it is made.
+// Close closes the store. It does not wait for a connection that is being made; that connection is closed once it is made. While the server hangs, closing
+// takes a second for each connection.
 func (s *Store) Close() error {
 	if s.closing.Swap(true) {
 		return nil
 	}
-	s.waits.close()
+	s.waits.stop()
 	s.stopMaking()
 	if c := s.client.Load(); c != nil {
 		c.Close()

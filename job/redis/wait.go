@@ -15,10 +15,17 @@ import (
 // waits wakes the callers of Wait. A message that a script publishes is an event of its queue. One connection, made by the first caller of Wait,
 // receives for all.
 type waits struct {
-	mu      sync.Mutex
-	events  wakeup.Events
-	lost    <-chan error // the end of the connection; nil if there is none
-	release func()       // gives the connection back
+	mu       sync.Mutex
+	events   wakeup.Events
+	listener *listener // nil if there is none
+}
+
+// A listener is the connection that receives messages, or the attempt to make it. All callers of Wait share it.
+type listener struct {
+	done  chan struct{} // closed when the attempt ends; the fields below are set by then
+	err   error         // why there is no connection
+	lost  <-chan error  // the end of the connection
+	close func()
 }
 
 // noticed handles a published message: the name of a queue, or "" for all queues.
@@ -54,97 +61,146 @@ func (s *Store) wait(ctx context.Context, queues []string) ([]string, error) {
 	timer := time.NewTimer(job.LongestWait)
 	defer timer.Stop()
 	w := &s.waits
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	waiter := w.events.Wait(queues)
-	defer waiter.End()
+	waiter := w.begin(queues)
+	defer w.end(waiter)
 	for {
-		if err := s.listen(ctx); err != nil {
+		l, err := s.listening(ctx)
+		if err != nil {
 			return nil, s.explain(ctx, err)
 		}
-		if due := waiter.News(); len(due) > 0 {
+		due, changed := w.news(waiter)
+		if len(due) > 0 {
 			return due, nil
 		}
-		changed, lost := w.events.Changed(), w.lost
-		w.mu.Unlock()
-		over, err := false, error(nil)
 		select {
 		case <-changed:
-		case <-lost:
-			s.unlisten(lost)
+		case <-l.lost:
+			w.drop(l)
 		case <-timer.C:
-			over = true
-		case <-ctx.Done():
-			over, err = true, ctx.Err()
-		}
-		w.mu.Lock()
-		switch {
-		case s.closing.Load():
-			return nil, job.ErrClosed
-		case err != nil:
-			return nil, err
-		case over:
 			return queues, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
 }
 
-// listen subscribes, if there is no connection for that. The caller holds the lock.
-func (s *Store) listen(ctx context.Context) error {
+func (w *waits) begin(queues []string) *wakeup.Waiter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.events.Wait(queues)
+}
+
+func (w *waits) end(waiter *wakeup.Waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	waiter.End()
+}
+
+// news returns the queues in which there is news for a waiter, and a channel that is closed when it should ask again.
+func (w *waits) news(waiter *wakeup.Waiter) (due []string, changed <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return waiter.News(), w.events.Changed()
+}
+
+// listening returns the listener. If there is none, the first call starts to make it, and all calls share the result. Each waits no longer than its ctx
+// allows.
+func (s *Store) listening(ctx context.Context) (*listener, error) {
 	w := &s.waits
-	if w.lost != nil {
-		return nil
-	}
+	w.mu.Lock()
 	if s.closing.Load() {
-		return job.ErrClosed
+		w.mu.Unlock()
+		return nil, job.ErrClosed
+	}
+	l := w.listener
+	if l == nil {
+		l = &listener{done: make(chan struct{})}
+		w.listener = l
+		go s.listen(l) // not in a task of this call: other calls wait for it even if the ctx of this one ends
 	}
 	w.mu.Unlock()
-	bound, cancel := bounded(ctx)
+	ctx, cancel := context.WithTimeout(ctx, job.LongestWait)
 	defer cancel()
-	made, err := s.connected(bound)
-	w.mu.Lock()
-	if err != nil || w.lost != nil {
-		return err
+	select {
+	case <-l.done:
+		return l, l.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("connect to Redis at %s: %w", s.place.shown, ctx.Err())
 	}
-	client, release := made.Dedicate()
-	w.lost = client.SetPubSubHooks(rueidis.PubSubHooks{
+}
+
+// listen makes the connection of a listener, within the timeouts of connect and of a call.
+func (s *Store) listen(l *listener) {
+	lost, end, err := s.subscribe()
+	w := &s.waits
+	w.mu.Lock()
+	current := w.listener == l
+	if current {
+		if err != nil {
+			w.listener = nil
+		}
+		l.lost, l.close, l.err = lost, end, err
+		close(l.done)
+	}
+	w.mu.Unlock()
+	if !current && err == nil {
+		end()
+	}
+}
+
+// subscribe returns a channel that receives the end of the connection, and a function that closes it.
+func (s *Store) subscribe() (lost <-chan error, end func(), err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	made, err := s.connected(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &s.waits
+	client, _ := made.Dedicate() // dials, regardless of any ctx
+	lost = client.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage:      func(m rueidis.PubSubMessage) { w.noticed(m.Message) },
 		OnSubscription: func(rueidis.PubSubSubscription) { w.noticed("") }, // messages before this may have been missed
 	})
-	w.release = release
-	lost := w.lost
-	w.mu.Unlock()
-	err = client.Do(bound, client.B().Subscribe().Channel(s.prefix+"wake").Build()).Error()
-	if err != nil {
-		s.unlisten(lost)
+	if err := client.Do(ctx, client.B().Subscribe().Channel(s.prefix+"wake").Build()).Error(); err != nil {
+		client.Close()
+		return nil, nil, err
 	}
-	w.mu.Lock()
-	return err
+	return lost, client.Close, nil
 }
 
-// unlisten releases a lost connection.
-func (s *Store) unlisten(lost <-chan error) {
-	w := &s.waits
+// drop closes a lost connection.
+func (w *waits) drop(l *listener) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.lost == lost && lost != nil {
-		release := w.release
-		w.lost, w.release = nil, nil
+	current := w.listener == l
+	if current {
+		w.listener = nil
 		w.events.Wake()
-		w.mu.Unlock()
-		release()
-		w.mu.Lock()
+	}
+	w.mu.Unlock()
+	if current {
+		l.close()
 	}
 }
 
-// close ends all waits.
-func (w *waits) close() {
+// stop ends all waits. A connection that is being made is closed once it is made.
+func (w *waits) stop() {
 	w.mu.Lock()
-	lost, release := w.lost, w.release
-	w.lost, w.release = nil, nil
+	l := w.listener
+	w.listener = nil
 	w.events.Wake()
+	made := false
+	if l != nil {
+		select {
+		case <-l.done:
+			made = true
+		default:
+			l.err = job.ErrClosed
+			close(l.done)
+		}
+	}
 	w.mu.Unlock()
-	if lost != nil {
-		release()
+	if made {
+		l.close()
 	}
 }
