@@ -101,5 +101,6 @@ func (s *Store) stopMaking() {
 func (s *Store) reconnect(c *client) {
 	if s.client.CompareAndSwap(c, nil) {
 		c.Close()
+		s.waits.leave(c)
 	}
 }

@@ -2,14 +2,17 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
 )
 
 // TestAddressMoves makes an address lead to another server, and the first server its replica: the call that detects this fails, and
@@ -40,6 +43,57 @@ func TestAddressMoves(t *testing.T) {
 		if err != nil || len(counts) != 1 || counts[0].Kind != "after" {
 			t.Errorf("the second server has %+v, %v", counts, err)
 		}
+		return s.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWaitAfterTheAddressMoves: Wait listens at the server that calls use after the address has moved to it, and no connection is left at the old one.
+func TestWaitAfterTheAddressMoves(t *testing.T) {
+	first, second := ownServer(t), ownServer(t)
+	var upstream atomic.Pointer[server]
+	upstream.Store(first)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		meanwhile.Go(ctx, func(ctx context.Context) error { return forward(ctx, l, &upstream) }, meanwhile.InBackground())
+		s, other := open(t, "redis://"+l.Addr().String()), open(t, "redis://"+second.address())
+		wait := func(d time.Duration) error {
+			ctx, cancel := context.WithTimeout(ctx, d)
+			defer cancel()
+			return s.Wait(ctx, job.DefaultQueue)
+		}
+		for wait(100*time.Millisecond) == nil { // until it listens
+		}
+		upstream.Store(second)
+		first.do(t, "REPLICAOF", "127.0.0.1", "1") // it receives no messages of the second
+		waiting := meanwhile.Go(ctx, func(context.Context) error {
+			for wait(10*time.Second) == nil { // until it has no news: it is woken by the move
+				jobs, err := s.List(ctx, job.Filter{Limit: 1})
+				if err != nil || len(jobs) > 0 {
+					return err
+				}
+			}
+			return errors.New("a wait that began before the move did not return for a job")
+		})
+		_, _ = s.Insert(ctx, newJob(t, "lost")) // fails, and the next call connects anew
+		if err := s.Ping(ctx); err != nil {
+			return err
+		}
+		eventually(t, func() bool { // it listens at the second server
+			return strings.Contains(second.do(t, "PUBSUB", "NUMSUB", "{meanwhile}:wake"), ":1")
+		})
+		if _, err := other.Insert(ctx, newJob(t, "k")); err != nil {
+			return err
+		}
+		if _, err := waiting.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+		eventually(t, func() bool { return strings.Count(first.do(t, "CLIENT", "LIST"), "addr=") <= 2 }) // "laddr=" of this one counts, too
 		return s.Close()
 	})
 	if err != nil {

@@ -22,10 +22,11 @@ type waits struct {
 
 // A listener is the connection that receives messages, or the attempt to make it. All callers of Wait share it.
 type listener struct {
-	done  chan struct{} // closed when the attempt ends; the fields below are set by then
-	err   error         // why there is no connection
-	lost  <-chan error  // the end of the connection
-	close func()
+	done   chan struct{} // closed when the attempt ends; the fields below are set by then
+	err    error         // why there is no connection
+	client *client       // to whose server the connection is
+	lost   <-chan error  // the end of the connection
+	close  func()
 }
 
 // noticed handles a published message: the name of a queue, or "" for all queues.
@@ -131,7 +132,14 @@ func (s *Store) listening(ctx context.Context) (*listener, error) {
 
 // listen makes the connection of a listener, within the timeouts of connect and of a call.
 func (s *Store) listen(l *listener) {
-	lost, end, err := s.subscribe()
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	var lost <-chan error
+	var end func()
+	c, err := s.connected(ctx)
+	if err == nil {
+		lost, end, err = s.subscribe(ctx, c)
+	}
 	w := &s.waits
 	w.mu.Lock()
 	current := w.listener == l
@@ -139,37 +147,52 @@ func (s *Store) listen(l *listener) {
 		if err != nil {
 			w.listener = nil
 		}
-		l.lost, l.close, l.err = lost, end, err
+		l.client, l.lost, l.close, l.err = c, lost, end, err
 		close(l.done)
 	}
 	w.mu.Unlock()
-	if !current && err == nil {
+	switch {
+	case err != nil:
+	case !current:
 		end()
+	case s.client.Load() != c: // the store has left this server meanwhile
+		w.drop(l)
 	}
 }
 
 // subscribe returns a channel that receives the end of the connection, and a function that closes it.
-func (s *Store) subscribe() (lost <-chan error, end func(), err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-	defer cancel()
-	made, err := s.connected(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
+func (s *Store) subscribe(ctx context.Context, c *client) (lost <-chan error, end func(), err error) {
 	w := &s.waits
-	client, _ := made.Dedicate() // dials, regardless of any ctx
-	lost = client.SetPubSubHooks(rueidis.PubSubHooks{
+	conn, _ := c.Dedicate() // dials, regardless of any ctx
+	lost = conn.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage:      func(m rueidis.PubSubMessage) { w.noticed(m.Message) },
 		OnSubscription: func(rueidis.PubSubSubscription) { w.noticed("") }, // messages before this may have been missed
 	})
-	if err := client.Do(ctx, client.B().Subscribe().Channel(s.prefix+"wake").Build()).Error(); err != nil {
-		client.Close()
+	if err := conn.Do(ctx, conn.B().Subscribe().Channel(s.prefix+"wake").Build()).Error(); err != nil {
+		conn.Close()
 		return nil, nil, err
 	}
-	return lost, client.Close, nil
+	return lost, conn.Close, nil
 }
 
-// drop closes a lost connection.
+// leave closes the connection to the server of a client that is not used any more.
+func (w *waits) leave(c *client) {
+	w.mu.Lock()
+	l := w.listener
+	w.mu.Unlock()
+	if l == nil {
+		return
+	}
+	select {
+	case <-l.done:
+		if l.client == c {
+			w.drop(l)
+		}
+	default: // listen will notice
+	}
+}
+
+// drop closes a connection that is lost or not used any more.
 func (w *waits) drop(l *listener) {
 	w.mu.Lock()
 	current := w.listener == l
