@@ -70,7 +70,7 @@ func (s *Store) make(m *making) {
 
 func (s *Store) dial() (*client, error) {
 	made, err := s.place.connect()
-	if errors.Is(err, io.EOF) && s.place.scheme == "redis" {
+	if errors.Is(err, io.EOF) && !s.place.tls {
 		err = fmt.Errorf("what listens there closed the connection without a response: it is no Redis, or one with TLS, for which the URL begins with rediss: (%w)", err)
 	}
 	if err != nil {
