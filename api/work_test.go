@@ -457,7 +457,7 @@ type watched struct {
 	claimed chan struct{} // unless nil: each claim that has claimed jobs waits until it can send
 }
 
-func (s *watched) Wait(ctx context.Context, queues ...string) error {
+func (s *watched) Wait(ctx context.Context, queues ...string) ([]string, error) {
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
 	return s.Store.Wait(ctx, queues...)

@@ -212,7 +212,7 @@ func (r *run) waitFor(ctx context.Context, of []QueueConfig) error {
 	}
 	failures := 0
 	for {
-		err := r.store.Wait(ctx, queues...)
+		_, err := r.store.Wait(ctx, queues...)
 		switch {
 		case err == nil:
 			failures = 0

@@ -156,7 +156,7 @@ func checkHolder(worker string, lease time.Duration) error {
 func (c *Claimer) await(ctx context.Context, queues []string, d time.Duration) error {
 	wait, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	err := c.store.Wait(wait, queues...)
+	_, err := c.store.Wait(wait, queues...)
 	if err != nil && wait.Err() != nil {
 		return context.Cause(ctx) // nil if only d is over
 	}

@@ -287,7 +287,7 @@ func TestCallsThatOnlyADeadStoreCanAnswerNameIt(t *testing.T) {
 		if err := r.joined.Ping(r.ctx); err == nil {
 			t.Error("a ping succeeded, although no store answers")
 		}
-		if err := r.joined.Wait(r.ctx, "q"); err == nil {
+		if _, err := r.joined.Wait(r.ctx, "q"); err == nil {
 			t.Error("a wait succeeded, although no store answers")
 		}
 	})

@@ -114,7 +114,10 @@ func TestJoinedWaitIsWokenByAnyStore(t *testing.T) {
 		for _, at := range []int{0, 2} {
 			woken := make(chan error, 1)
 			begun := time.Now()
-			go func() { woken <- r.joined.Wait(r.ctx, "q") }()
+			go func() {
+				_, err := r.joined.Wait(r.ctx, "q")
+				woken <- err
+			}()
 			time.Sleep(3 * time.Second)
 			r.insertAt(at, job.Queue("q"))
 			r.must(<-woken)

@@ -3,7 +3,7 @@ package job
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"slices"
 
 	"github.com/meanwhile-go/meanwhile"
 )
@@ -14,37 +14,43 @@ var (
 )
 
 // Wait waits at all stores that answer, until one of them returns. It fails if none answers.
-func (j *Joined) Wait(ctx context.Context, queues ...string) error {
+func (j *Joined) Wait(ctx context.Context, queues ...string) ([]string, error) {
 	if err := j.enter(ctx, "wait for jobs"); err != nil {
-		return err
+		return nil, err
 	}
-	var woken atomic.Bool
-	answers := make([]answer[struct{}], len(j.parts))
+	answers := make([]answer[[]string], len(j.parts))
 	_ = meanwhile.Run(ctx, func(inner context.Context) error { // errors are in the answers
 		for i, p := range j.parts {
-			answers[i] = answer[struct{}]{part: p, err: errWoken} // if its task does not start
+			answers[i] = answer[[]string]{part: p, err: errWoken} // if its task does not start
 			meanwhile.Go(inner, func(inner context.Context) error {
-				answers[i] = ask(inner, j, p, 0, func(inner context.Context, p *part) (struct{}, error) {
-					err := p.Wait(inner, queues...)
+				answers[i] = ask(inner, j, p, 0, func(inner context.Context, p *part) ([]string, error) {
+					due, err := p.Wait(inner, queues...)
 					if err != nil && inner.Err() != nil {
 						err = errWaitOver
 					}
-					return struct{}{}, err
+					return due, err
 				})
 				if answers[i].err != nil {
 					return nil
 				}
-				woken.Store(true)
 				return errWoken // which cancels the others
 			})
 		}
 		return nil
 	}, meanwhile.Name("joined stores"))
-	if woken.Load() {
-		return nil
+	var due []string
+	woken := false
+	for _, a := range answers {
+		if a.err == nil {
+			due, woken = append(due, a.got...), true
+		}
+	}
+	if woken {
+		slices.Sort(due)
+		return slices.Compact(due), nil
 	}
 	if err := j.enter(ctx, "wait for jobs"); err != nil {
-		return err
+		return nil, err
 	}
-	return allFailed(answers)
+	return nil, allFailed(answers)
 }

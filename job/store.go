@@ -109,11 +109,12 @@ type WorkerStore interface {
 	// holds ends immediately.
 	Leave(ctx context.Context, worker string, session Session) error
 
-	// Wait returns nil when a job may have become due in one of the queues since the last call: soon after an Insert, an
+	// Wait returns when a job may have become due in one of the queues since the last call: soon after an Insert, an
 	// Apply, a Tick, or a Settle to Queued without delay, by any process; and when limits may allow more: after SetLimits, and when a
-	// job of a queue with limits has stopped running. It may return without a reason, and does so from time to time. It need not
-	// notice that a delayed job has become due: Claimed.Next is for that. When ctx is canceled, it returns ctx's error.
-	Wait(ctx context.Context, queues ...string) error
+	// job of a queue with limits has stopped running. It returns those of the queues in which this may be so, and all of them if the store
+	// does not know. It may return without a reason, and does so from time to time. It need not notice that a delayed job has become due:
+	// Claimed.Next is for that. When ctx is canceled, it returns ctx's error.
+	Wait(ctx context.Context, queues ...string) (due []string, err error)
 
 	// Tick enqueues a job for a time of a cron: it inserts the job of t and records t.At as the last tick, unless the cron is paused or its last tick
 	// is at t.At or later. It reports whether it did; if the unique key is held, the tick counts, with the job that holds it. A job without t.At is an
@@ -133,12 +134,6 @@ type InsertClaimer interface {
 	// InsertAndClaim is Insert, and then Claim, which may take what was inserted. After an error neither counts, unless the error leaves open
 	// what was written, as with either call.
 	InsertAndClaim(ctx context.Context, jobs []*Job, c Claim) ([]ID, Claimed, error)
-}
-
-// A QueueWaiter is a store whose waits name the queues, for callers who wait for many programs with different queues: those of other queues need not claim.
-type QueueWaiter interface {
-	// WaitQueues is Wait. It returns those of the queues in which a job may have become due, and all of them if that is not known.
-	WaitQueues(ctx context.Context, queues ...string) (due []string, err error)
 }
 
 // An OperatorStore is the half of a store through which jobs, queues and workers are inspected and changed from outside: by the command,

@@ -86,9 +86,8 @@ func (u *unreliable) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	return tried(ctx, u, func() (bool, error) { return u.Store.Tick(ctx, t) })
 }
 
-func (u *unreliable) Wait(ctx context.Context, queues ...string) error {
-	_, err := tried(ctx, u, func() (struct{}, error) { return struct{}{}, u.Store.Wait(ctx, queues...) })
-	return err
+func (u *unreliable) Wait(ctx context.Context, queues ...string) ([]string, error) {
+	return tried(ctx, u, func() ([]string, error) { return u.Store.Wait(ctx, queues...) })
 }
 
 // TestClaimsWithoutAnAnswer: the jobs of a claim whose answer was lost are returned by the next one, long before the lease is over. No attempt is

@@ -373,10 +373,10 @@ func (c *counted) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error)
 	return c.Store.Renew(ctx, r)
 }
 
-func (c *counted) WaitQueues(ctx context.Context, queues ...string) ([]string, error) {
+func (c *counted) Wait(ctx context.Context, queues ...string) ([]string, error) {
 	c.waits.Add(1)
 	defer c.waits.Add(-1)
-	return c.Store.(job.QueueWaiter).WaitQueues(ctx, queues...)
+	return c.Store.Wait(ctx, queues...)
 }
 
 // TestFetchesShareAWait: many clients that fetch from the same queues call the store as often as one, and each job immediately goes to one of them.

@@ -306,18 +306,10 @@ func (d *dispatcher) wait(ctx context.Context) (due []string, err error) {
 		<-wait.Done()
 		return nil, nil
 	}
-	if named, able := d.store.(job.QueueWaiter); able {
-		due, err = named.WaitQueues(wait, queues...)
-	} else {
-		due, err = queues, d.store.Wait(wait, queues...)
-	}
-	switch {
-	case err == nil:
-		return due, nil
-	case wait.Err() != nil:
+	if due, err = d.store.Wait(wait, queues...); err != nil && wait.Err() != nil {
 		return nil, nil
 	}
-	return nil, err
+	return due, err
 }
 
 // notify makes fetches from some queues ask the store again.

@@ -97,9 +97,9 @@ func TestPushThatFailsAlone(t *testing.T) {
 // A silentStore does not report jobs, as a distant store does only later.
 type silentStore struct{ job.Store }
 
-func (silentStore) Wait(ctx context.Context, _ ...string) error {
+func (silentStore) Wait(ctx context.Context, _ ...string) ([]string, error) {
 	<-ctx.Done()
-	return ctx.Err()
+	return nil, ctx.Err()
 }
 
 // TestPushWakesFetches: fetches that wait at the server to which jobs are pushed do not have to wait for the store to report them.

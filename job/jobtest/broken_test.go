@@ -18,8 +18,7 @@ type broken struct {
 	watch     func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error)
 	order     func(ctx context.Context, worker string, o job.Command) error
 	stats     func(f job.StatsFilter, got []job.Stat) []job.Stat
-	wait      func(ctx context.Context, queues []string) error
-	due       func(due []string) []string
+	wait      func(ctx context.Context, queues []string) ([]string, error)
 	apply     func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error)
 	list      func(ctx context.Context, f job.Filter) ([]*job.Job, error)
 	counts    func([]job.Count) []job.Count
@@ -108,19 +107,11 @@ func (b *broken) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, erro
 	return b.stats(f, got), err
 }
 
-func (b *broken) Wait(ctx context.Context, queues ...string) error {
+func (b *broken) Wait(ctx context.Context, queues ...string) ([]string, error) {
 	if b.wait != nil {
 		return b.wait(ctx, queues)
 	}
 	return b.Store.Wait(ctx, queues...)
-}
-
-func (b *broken) WaitQueues(ctx context.Context, queues ...string) ([]string, error) {
-	due, err := b.Store.(job.QueueWaiter).WaitQueues(ctx, queues...)
-	if b.due != nil {
-		due = b.due(due)
-	}
-	return due, err
 }
 
 func (b *broken) Apply(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {

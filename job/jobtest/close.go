@@ -18,9 +18,9 @@ var closePromises = []promise{
 		ended := make(chan error, 2)
 		for _, queues := range [][]string{{"idle"}, {"idle", "other"}} {
 			f.spawn(func(ctx context.Context) {
-				err := f.Wait(ctx, queues...)
+				_, err := f.Wait(ctx, queues...)
 				for err == nil { // a wait may return nil without a cause
-					err = f.Wait(ctx, queues...)
+					_, err = f.Wait(ctx, queues...)
 				}
 				ended <- err
 			})
@@ -92,7 +92,7 @@ func (f *fixture) calls(ctx context.Context, held *job.Job) func(yield func(stri
 				return err
 			}},
 			{"Leave", func() error { return f.Leave(ctx, "w", sessionOf("w")) }},
-			{"Wait", func() error { return f.Wait(ctx, job.DefaultQueue) }},
+			{"Wait", func() error { _, err := f.Wait(ctx, job.DefaultQueue); return err }},
 			{"Watch", func() error { _, err := f.Watch(ctx, held.ID, long); return err }},
 			{"Order", func() error { return f.SendCommand(ctx, "w", job.Command{Do: job.CommandQuiet}) }},
 			{"Stats", func() error { _, err := f.Stats(ctx, job.StatsFilter{}); return err }},

@@ -196,7 +196,7 @@ func (u *untilIdle) Settle(ctx context.Context, session job.Session, outcomes ..
 }
 
 // Wait also returns when all claimed jobs are settled.
-func (u *untilIdle) Wait(ctx context.Context, queues ...string) error {
+func (u *untilIdle) Wait(ctx context.Context, queues ...string) ([]string, error) {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	u.mu.Lock()
@@ -205,12 +205,12 @@ func (u *untilIdle) Wait(ctx context.Context, queues ...string) error {
 	}
 	u.settled, u.wake = false, cancel
 	u.mu.Unlock()
-	err := u.Store.Wait(call, queues...)
+	due, err := u.Store.Wait(call, queues...)
 	if err != nil && call.Err() != nil && ctx.Err() == nil {
 		u.mu.Lock()
 		u.settled = false
 		u.mu.Unlock()
-		return nil
+		return queues, nil
 	}
-	return err
+	return due, err
 }

@@ -90,8 +90,8 @@ func (f *faulty) Stats(ctx context.Context, filter job.StatsFilter) ([]job.Stat,
 	return try(f, "Stats", func() ([]job.Stat, error) { return f.store.Stats(ctx, filter) })
 }
 
-func (f *faulty) Wait(ctx context.Context, queues ...string) error {
-	return f.do("Wait", func() error { return f.store.Wait(ctx, queues...) })
+func (f *faulty) Wait(ctx context.Context, queues ...string) ([]string, error) {
+	return try(f, "Wait", func() ([]string, error) { return f.store.Wait(ctx, queues...) })
 }
 
 func (f *faulty) Apply(ctx context.Context, filter job.Filter, action job.Action) (job.ActionResult, error) {

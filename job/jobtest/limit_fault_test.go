@@ -191,9 +191,9 @@ var limitFaults = []fault{
 	}},
 	{name: "wait is deaf where there are limits", noticed: []string{"wait returns when limits allow more"}, apply: func(b *broken) {
 		b.setLimits = func(ctx context.Context, queue string, l job.Limits) error {
-			b.wait = func(ctx context.Context, _ []string) error {
+			b.wait = func(ctx context.Context, _ []string) ([]string, error) {
 				<-ctx.Done()
-				return ctx.Err()
+				return nil, ctx.Err()
 			}
 			return b.Store.SetLimits(ctx, queue, l)
 		}

@@ -126,9 +126,9 @@ var overrideFaults = []fault{
 		"wait returns when limits of a key allow more",
 	}, apply: func(b *broken) {
 		b.setKey = func(ctx context.Context, queue, key string, l job.KeyLimits) error {
-			b.wait = func(ctx context.Context, _ []string) error {
+			b.wait = func(ctx context.Context, _ []string) ([]string, error) {
 				<-ctx.Done()
-				return ctx.Err()
+				return nil, ctx.Err()
 			}
 			return b.Store.SetKeyLimits(ctx, queue, key, l)
 		}

@@ -85,9 +85,9 @@ func (s *single) Renew(context.Context, job.Renewal) (job.Renewed, error) {
 
 func (s *single) Queues(context.Context) ([]job.QueueInfo, error) { return nil, nil }
 
-func (s *single) Wait(ctx context.Context, _ ...string) error {
+func (s *single) Wait(ctx context.Context, _ ...string) ([]string, error) {
 	<-ctx.Done()
-	return ctx.Err()
+	return nil, ctx.Err()
 }
 
 func (s *single) Prune(context.Context, map[job.State]time.Duration, int) (job.Pruned, error) {

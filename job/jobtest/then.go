@@ -38,7 +38,7 @@ var thenPromises = []promise{
 		notified := make(chan error, 1)
 		f.spawn(func(ctx context.Context) {
 			for {
-				if err := f.Wait(ctx, "b"); err != nil {
+				if _, err := f.Wait(ctx, "b"); err != nil {
 					notified <- err
 					return
 				}

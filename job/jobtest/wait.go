@@ -26,16 +26,12 @@ var waitPromises = []promise{
 		}
 	}},
 	{"wait names the queues", func(f *fixture) {
-		s, able := f.Store.(job.QueueWaiter)
-		if !able {
-			return
-		}
 		queues := []string{"a", "b", "c"}
 		f.quiet(queues...)
 		for _, queue := range []string{"b", "a", "c"} {
 			f.insertNew(job.Queue(queue))
 			for named := false; !named; {
-				due, err := s.WaitQueues(f.ctx, queues...)
+				due, err := f.Wait(f.ctx, queues...)
 				if err != nil || len(due) == 0 {
 					f.Fatalf("wait returned %v, %v", due, err)
 				}
@@ -93,7 +89,7 @@ var waitPromises = []promise{
 		ctx, cancel := context.WithTimeout(f.ctx, short)
 		defer cancel()
 		f.eventually("the end of the wait", func() bool {
-			err := f.Wait(ctx, "idle")
+			_, err := f.Wait(ctx, "idle")
 			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				f.Fatalf("wait returned %v, want the error of ctx", err)
 			}
@@ -101,7 +97,7 @@ var waitPromises = []promise{
 		})
 		ctx, cancelNow := context.WithCancel(f.ctx)
 		cancelNow()
-		if err := f.Wait(ctx, job.DefaultQueue); !errors.Is(err, context.Canceled) {
+		if _, err := f.Wait(ctx, job.DefaultQueue); !errors.Is(err, context.Canceled) {
 			f.Errorf("wait with a canceled ctx returned %v", err)
 		}
 	}},
@@ -110,7 +106,10 @@ var waitPromises = []promise{
 		defer cancel()
 		f.insertNew()
 		returns := 0
-		for returns <= 20 && f.Wait(ctx, "idle") == nil {
+		for returns <= 20 {
+			if _, err := f.Wait(ctx, "idle"); err != nil {
+				break
+			}
 			returns++
 		}
 		if returns > 20 {
@@ -141,14 +140,18 @@ func (f *fixture) quiet(queues ...string) {
 	f.eventually("the store to be quiet", func() bool {
 		ctx, cancel := context.WithTimeout(f.ctx, short)
 		defer cancel()
-		return f.Wait(ctx, queues...) != nil
+		_, err := f.Wait(ctx, queues...)
+		return err != nil
 	})
 }
 
 // waiting starts a wait.
 func (f *fixture) waiting(queues ...string) <-chan error {
 	done := make(chan error, 1)
-	f.spawn(func(ctx context.Context) { done <- f.Wait(ctx, queues...) })
+	f.spawn(func(ctx context.Context) {
+		_, err := f.Wait(ctx, queues...)
+		done <- err
+	})
 	return done
 }
 
@@ -184,7 +187,7 @@ func (f *fixture) returned(done <-chan error, cause time.Time) time.Duration {
 
 func (f *fixture) waits(queues ...string) {
 	f.Helper()
-	if err := f.Wait(f.ctx, queues...); err != nil {
+	if _, err := f.Wait(f.ctx, queues...); err != nil {
 		f.Fatalf("wait: %v", err)
 	}
 }

@@ -107,7 +107,7 @@ func TestWaitIsWokenAtOnce(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if err := s.Wait(t.Context(), "default"); err != nil {
+			if _, err := s.Wait(t.Context(), "default"); err != nil {
 				t.Fatal(err)
 			}
 			if took := time.Since(start); took != time.Second {
@@ -115,12 +115,12 @@ func TestWaitIsWokenAtOnce(t *testing.T) {
 			}
 		}
 		start := time.Now()
-		if err := s.Wait(t.Context(), "default"); err != nil || time.Since(start) == 0 {
+		if _, err := s.Wait(t.Context(), "default"); err != nil || time.Since(start) == 0 {
 			t.Errorf("wait without a cause returned %v after %v", err, time.Since(start))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := s.Wait(ctx, "default"); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := s.Wait(ctx, "default"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("wait returned %v, want the error of ctx", err)
 		}
 	})

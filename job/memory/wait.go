@@ -11,14 +11,8 @@ import (
 // notify wakes those that wait for a queue: it may have a due job.
 func (s *Store) notify(name string) { s.events.Notify(name) }
 
-// Wait returns nil when a job may have become due in one of the queues since the last call.
-func (s *Store) Wait(ctx context.Context, queues ...string) error {
-	_, err := s.WaitQueues(ctx, queues...)
-	return err
-}
-
-// WaitQueues is Wait, and returns the queues in which a job may have become due.
-func (s *Store) WaitQueues(ctx context.Context, queues ...string) ([]string, error) {
+// Wait returns when a job may have become due in some of the queues since the last call, and returns these.
+func (s *Store) Wait(ctx context.Context, queues ...string) ([]string, error) {
 	if _, err := s.enter(ctx, "wait for jobs"); err != nil {
 		return nil, err
 	}

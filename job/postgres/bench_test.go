@@ -128,7 +128,10 @@ func BenchmarkLatency(b *testing.B) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() {
-		for s.Wait(ctx, job.DefaultQueue) == nil {
+		for {
+			if _, err := s.Wait(ctx, job.DefaultQueue); err != nil {
+				return
+			}
 			jobs := claim(b, s, 100)
 			now := time.Now()
 			mu.Lock()

@@ -45,7 +45,7 @@ func TestRestart(t *testing.T) {
 func TestWaitOverRestart(t *testing.T) {
 	server := newServer(t)
 	s := open(t, server.url())
-	if err := s.Wait(t.Context(), job.DefaultQueue); err != nil {
+	if _, err := s.Wait(t.Context(), job.DefaultQueue); err != nil {
 		t.Fatal(err)
 	}
 	server.stop()
@@ -53,13 +53,15 @@ func TestWaitOverRestart(t *testing.T) {
 	eventually(t, "Wait", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		return s.Wait(ctx, job.DefaultQueue)
+		_, err := s.Wait(ctx, job.DefaultQueue)
+		return err
 	})
 	notified := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		defer cancel()
-		notified <- s.Wait(ctx, job.DefaultQueue)
+		_, err := s.Wait(ctx, job.DefaultQueue)
+		notified <- err
 	}()
 	insertSome(t, s)
 	if err := <-notified; err != nil {

@@ -35,7 +35,7 @@ func TestNoSchema(t *testing.T) {
 	if _, err := s.Insert(t.Context(), newJob(t)); !errors.Is(err, job.ErrNoSchema) {
 		t.Errorf("Insert = %v, want %v", err, job.ErrNoSchema)
 	}
-	if err := s.Wait(t.Context(), job.DefaultQueue); !errors.Is(err, job.ErrNoSchema) {
+	if _, err := s.Wait(t.Context(), job.DefaultQueue); !errors.Is(err, job.ErrNoSchema) {
 		t.Errorf("Wait = %v, want %v", err, job.ErrNoSchema)
 	}
 	if err := s.Migrate(t.Context()); err != nil {

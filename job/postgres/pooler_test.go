@@ -43,7 +43,7 @@ func TestWaitBehindPooler(t *testing.T) {
 	s := open(t, newPooler(t, database(t, server())).url)
 	for range 5 {
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second) // less than the time after which Wait returns anyway
-		if err := s.Wait(ctx, job.DefaultQueue); err != nil {
+		if _, err := s.Wait(ctx, job.DefaultQueue); err != nil {
 			t.Errorf("Wait = %v", err)
 		}
 		cancel()

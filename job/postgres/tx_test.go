@@ -190,7 +190,7 @@ func TestTxRollback(t *testing.T) {
 func TestTxNotice(t *testing.T) {
 	url := database(t, server())
 	s := open(t, url)
-	if err := s.Wait(t.Context(), job.DefaultQueue); err != nil { // the first call returns at once
+	if _, err := s.Wait(t.Context(), job.DefaultQueue); err != nil { // the first call returns at once
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -198,7 +198,8 @@ func TestTxNotice(t *testing.T) {
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			defer cancel()
-			notified <- s.Wait(ctx, job.DefaultQueue)
+			_, err := s.Wait(ctx, job.DefaultQueue)
+			notified <- err
 		}()
 		tx := pgxTx(t, s, url)
 		if _, err := tx.Insert(t.Context(), newJob(t)); err != nil {

@@ -61,14 +61,8 @@ func (w *waits) wakeIn(d time.Duration) {
 	})
 }
 
-// Wait returns nil if a job may have become due in one of the queues since the last call. It returns an error while the server cannot be reached.
-func (s *Store) Wait(ctx context.Context, queues ...string) error {
-	_, err := s.WaitQueues(ctx, queues...)
-	return err
-}
-
-// WaitQueues is Wait, and returns the queues in which a job may have become due.
-func (s *Store) WaitQueues(ctx context.Context, queues ...string) ([]string, error) {
+// Wait returns when a job may have become due in some of the queues since the last call, and returns these. It returns an error while the server cannot be reached.
+func (s *Store) Wait(ctx context.Context, queues ...string) ([]string, error) {
 	due, err := s.wait(ctx, queues)
 	if err != nil {
 		return nil, fmt.Errorf("wait for jobs: %w", err)

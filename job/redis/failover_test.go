@@ -65,7 +65,8 @@ func TestWaitAfterTheAddressMoves(t *testing.T) {
 		wait := func(d time.Duration) error {
 			ctx, cancel := context.WithTimeout(ctx, d)
 			defer cancel()
-			return s.Wait(ctx, job.DefaultQueue)
+			_, err := s.Wait(ctx, job.DefaultQueue)
+			return err
 		}
 		for wait(100*time.Millisecond) == nil { // until it listens
 		}

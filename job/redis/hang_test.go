@@ -35,7 +35,8 @@ func TestWaitWhileTheServerHangs(t *testing.T) {
 			wait := func(d time.Duration) error {
 				ctx, cancel := context.WithTimeout(t.Context(), d)
 				defer cancel()
-				return s.Wait(ctx, job.DefaultQueue)
+				_, err := s.Wait(ctx, job.DefaultQueue)
+				return err
 			}
 			if !before {
 				for wait(100*time.Millisecond) == nil { // until it listens
@@ -66,7 +67,10 @@ func TestWaitWhileTheServerHangs(t *testing.T) {
 
 			pauseServer(t, server)
 			waited := make(chan error, 1)
-			go func() { waited <- s.Wait(t.Context(), job.DefaultQueue) }()
+			go func() {
+				_, err := s.Wait(t.Context(), job.DefaultQueue)
+				waited <- err
+			}()
 			time.Sleep(100 * time.Millisecond)
 			from := time.Now()
 			if err := s.Close(); err != nil {

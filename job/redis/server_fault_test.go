@@ -137,7 +137,7 @@ func TestServerComesBack(t *testing.T) {
 			woken := make(chan error, 1)
 			meanwhile.Go(ctx, func(ctx context.Context) error {
 				for ctx.Err() == nil { // until it is notified of a job in queue "after"
-					if s.Wait(ctx, "after") == nil {
+					if _, err := s.Wait(ctx, "after"); err == nil {
 						got, err := s.Claim(ctx, job.Claim{Worker: "w", Session: 9, Queues: []job.QueueLimit{{Queue: "after", Limit: 1}}, Limit: 1, Lease: time.Hour})
 						if err == nil && len(got.Jobs) > 0 {
 							break
@@ -215,7 +215,7 @@ func TestFirstWait(t *testing.T) {
 	insert(t, s, newJob(t, "k"))
 	ctx, cancel := context.WithTimeout(t.Context(), job.LongestWait-time.Second)
 	defer cancel()
-	if err := s.Wait(ctx, job.DefaultQueue); err != nil {
+	if _, err := s.Wait(ctx, job.DefaultQueue); err != nil {
 		t.Errorf("wait: %v", err)
 	}
 }

@@ -118,7 +118,7 @@ func BenchmarkLatency(b *testing.B) {
 					claimed <- j.ID
 				}
 				if len(got.Jobs) == 0 {
-					if err := s.Wait(ctx, job.DefaultQueue); err != nil {
+					if _, err := s.Wait(ctx, job.DefaultQueue); err != nil {
 						return err
 					}
 				}

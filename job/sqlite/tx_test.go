@@ -170,7 +170,7 @@ func TestWaitForOthers(t *testing.T) {
 				write()
 				// Half of the time after which Wait returns without an event.
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-				err := s.Wait(ctx, job.DefaultQueue)
+				_, err := s.Wait(ctx, job.DefaultQueue)
 				cancel()
 				if err != nil {
 					t.Fatal(err)

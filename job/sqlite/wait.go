@@ -60,15 +60,9 @@ func (w *waits) check(waiter *wakeup.Waiter) (news []string, changed <-chan stru
 	return waiter.News(), w.events.Changed()
 }
 
-// Wait returns nil when a job may have become due in one of the queues since the last call: at once for changes made by this
-// store, within about 20 ms for those made by others.
-func (s *Store) Wait(ctx context.Context, queues ...string) error {
-	_, err := s.WaitQueues(ctx, queues...)
-	return err
-}
-
-// WaitQueues is Wait, and returns the queues in which a job may have become due: all of them after a change made by another store.
-func (s *Store) WaitQueues(ctx context.Context, queues ...string) ([]string, error) {
+// Wait returns when a job may have become due in some of the queues since the last call: at once for changes made by this
+// store, within about 20 ms for those made by others. It returns these queues, and all of them for changes made by others.
+func (s *Store) Wait(ctx context.Context, queues ...string) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("wait for jobs: %w", err)
 	}
