@@ -36,6 +36,9 @@ func (c *conn) ack(ctx context.Context, args []byte) (reply, error) {
 	return ok, err
 }
 
+// noType is what the client for Node sends as the type of an error without a code.
+const noType = "undefined"
+
 // failArgs is the argument of FAIL.
 type failArgs struct {
 	ID        string   `json:"jid"`
@@ -64,7 +67,7 @@ func (c *conn) fail(ctx context.Context, args []byte) (reply, error) {
 // err returns the error with which the attempt has ended, see retriesOf.
 func (f *failArgs) err(j *job.Job) error {
 	message := short(f.Message, mostMessage)
-	if f.Type != "" {
+	if f.Type != "" && f.Type != noType {
 		message = short(f.Type, mostErrorType) + ": " + message
 	}
 	err := errors.New(message)

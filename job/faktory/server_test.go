@@ -283,6 +283,18 @@ func TestLongTextsAreCut(t *testing.T) {
 	}
 }
 
+// TestErrorWithoutAType: the client for Node sends the type "undefined" for most errors.
+func TestErrorWithoutAType(t *testing.T) {
+	r := newRig(t, configWith(nil))
+	p := r.worker("worker-1")
+	p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "+OK")
+	p.fetchOne("default")
+	p.want(`FAIL {"jid":"job-000001","errtype":"undefined","message":"not a picture"}`, "+OK")
+	if got := r.one("job-000001").LastError(); got != "not a picture" {
+		t.Errorf("the error is %q", got)
+	}
+}
+
 // TestInfoOfJobsThatWereJustPushed: INFO counts first, and then reads which jobs are scheduled. Jobs that were pushed in between are in no count.
 func TestInfoOfJobsThatWereJustPushed(t *testing.T) {
 	r := newRig(t, configWith(countsBefore{memory.New()}))
