@@ -69,16 +69,12 @@ func checkMeta(meta map[string]string) error {
 	return nil
 }
 
-// MetaTexts returns the texts that the encoded options of a job contain if, and only if, the job matches the Meta of the filter: each entry as
-// JSON.
+// MetaTexts returns a text for each entry of the filter's Meta: the entry as JSON. A job has the entry if, and only if, its encoded options contain
+// the text directly after a { or a comma. Without that character before it, the text may also be part of a longer key that has a quotation mark in it.
 func (f *Filter) MetaTexts() []string {
 	var texts []string
 	for key, value := range f.Meta {
-		text, err := json.Marshal(map[string]string{key: value})
-		if err != nil {
-			panic("job: meta of a filter: " + err.Error())
-		}
-		texts = append(texts, string(text[1:len(text)-1]))
+		texts = append(texts, string(appendEntry(nil, key, value)))
 	}
 	return texts
 }

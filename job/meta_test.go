@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -66,6 +68,39 @@ func TestTimeoutOfAJob(t *testing.T) {
 		seconds(60)
 		if j := r.wantState(long, job.Discarded); j.LastError() != job.ErrTimeout.Error() {
 			t.Errorf("error %q", j.LastError())
+		}
+	})
+}
+
+// TestMetaTexts: the text of an entry stands in encoded options, after a brace or a comma, if and only if the Meta has the entry. It is tested with
+// entries that can be read from any quotation mark of the options on, also where it ends a text or is a part of it.
+func TestMetaTexts(t *testing.T) {
+	texts := rapid.OneOf(rapid.StringMatching(`[a"\\,:{}\[\]]{1,3}`), rapid.SampledFrom([]string{`,"a`, `{"a`, `"a":"a"`, job.MetaID, `"jid`}), rapid.StringN(1, 5, -1))
+	rapid.Check(t, func(t *rapid.T) {
+		j := job.Job{Options: job.Options{Meta: rapid.MapOfN(texts, texts, 1, 4).Draw(t, "meta"), LimitKey: texts.Draw(t, "limit key"), Cost: rapid.IntRange(0, 2).Draw(t, "cost")}}
+		options := string(j.EncodeOptions())
+		entries := [][2]string{{texts.Draw(t, "key"), texts.Draw(t, "value")}}
+		for key, value := range j.Meta {
+			entries = append(entries, [2]string{key, value})
+		}
+		for i := range options {
+			if options[i] != '"' {
+				continue
+			}
+			d := json.NewDecoder(strings.NewReader("{" + options[i:]))
+			_, _ = d.Token()
+			key, _ := d.Token()
+			value, _ := d.Token()
+			if value, ok := value.(string); ok {
+				entries = append(entries, [2]string{key.(string), value})
+			}
+		}
+		for _, e := range entries {
+			text := (&job.Filter{Meta: map[string]string{e[0]: e[1]}}).MetaTexts()[0]
+			got := strings.Contains(options, "{"+text) || strings.Contains(options, ","+text)
+			if value, ok := j.Meta[e[0]]; got != (ok && value == e[1]) {
+				t.Fatalf("%s in %s: %v", text, options, got)
+			}
 		}
 	})
 }

@@ -2,16 +2,18 @@ package job
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 )
 
 // encodedOptions is the form in which Options are stored. Nothing in it but Meta has a string as the value of a name, see [Filter.MetaTexts]. Cost
-// is the first field and LimitKey the last: the store on PostgreSQL reads them there. Options are written, and mostly read, without encoding/json,
+// is the first field, LimitKey the last, and MetaID the first key of Meta: the store on PostgreSQL reads them there. Options are written, and mostly read, without encoding/json,
 // since that is done for every job that has any.
 type encodedOptions struct {
 	Cost     int               `json:"cost,omitempty"`
@@ -35,8 +37,13 @@ func (j *Job) EncodeOptions() []byte {
 	}
 	if len(j.Meta) > 0 {
 		b = append(b, `"meta":{`...)
+		if id, ok := j.Meta[MetaID]; ok {
+			b = append(appendEntry(b, MetaID, id), ',')
+		}
 		for _, key := range slices.Sorted(maps.Keys(j.Meta)) {
-			b = append(appendText(append(appendText(b, key), ':'), j.Meta[key]), ',')
+			if key != MetaID {
+				b = append(appendEntry(b, key, j.Meta[key]), ',')
+			}
 		}
 		b[len(b)-1] = '}'
 		b = append(b, ',')
@@ -46,6 +53,17 @@ func (j *Job) EncodeOptions() []byte {
 	}
 	b[len(b)-1] = '}'
 	return b
+}
+
+// appendEntry appends an entry of Meta. It escapes the first character of a key if that may follow the end of a text in JSON: after a { or a comma, such
+// an entry could otherwise also be read from the end of another text on, see [Filter.MetaTexts].
+func appendEntry(b []byte, key, value string) []byte {
+	if key != "" && strings.Contains(":,}]", key[:1]) {
+		b = append(fmt.Appendf(b, `"\u%04x`, key[0]), appendText(nil, key[1:])[1:]...)
+	} else {
+		b = appendText(b, key)
+	}
+	return appendText(append(b, ':'), value)
 }
 
 // appendText appends a text as encoding/json writes it.

@@ -200,6 +200,29 @@ var insertFaults = []fault{
 	{name: "insert drops the timeout", noticed: []string{"options of a job stay with it"}, apply: insertAs(func(j *job.Job) { j.Timeout = 0 })},
 	{name: "insert drops the meta", noticed: []string{"options of a job stay with it"}, apply: insertAs(func(j *job.Job) { j.Meta = nil })},
 	{name: "list ignores the meta", noticed: []string{"options of a job stay with it", "list by the ID of another system"}, apply: listAs(func(f *job.Filter) { f.Meta = nil })},
+	{name: "an entry of meta may be a part of a longer key", noticed: []string{
+		"only the jobs that have an entry of meta match it",
+		"an action changes only the jobs that have an entry of meta",
+	}, apply: func(b *broken) {
+		b.list = func(ctx context.Context, f job.Filter) ([]*job.Job, error) {
+			texts := f.MetaTexts()
+			f.Meta = nil
+			jobs, err := b.Store.List(ctx, f)
+			return slices.DeleteFunc(jobs, func(j *job.Job) bool {
+				return slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(string(j.EncodeOptions()), text) })
+			}), err
+		}
+		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
+			if len(f.Meta) == 0 {
+				return b.Store.Apply(ctx, f, action)
+			}
+			jobs, err := b.list(ctx, f)
+			if err != nil {
+				return job.ActionResult{}, err
+			}
+			return b.Store.Apply(ctx, job.Filter{IDs: ids(jobs), Limit: len(jobs) + 1}, action)
+		}
+	}},
 	{name: "Replace is ignored", noticed: []string{
 		"a job replaces the args and the time of a queued one with its key",
 		"of the jobs of one call the last replaces the first",

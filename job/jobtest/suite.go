@@ -20,7 +20,7 @@ type promise struct {
 // contract has all promises, in the order of the files.
 var contract = slices.Concat(
 	insertPromises, uniquePromises, claimPromises, leasePromises, settlePromises, thenPromises, renewPromises, waitPromises,
-	applyPromises, applyConcurrentPromises, listPromises, queuePromises, limitPromises, ratePromises, unitsPromises, throttlePromises, inOrderPromises, holdPromises, turnPromises, weightPromises, overridePromises, limitConcurrentPromises, cronPromises,
+	applyPromises, applyConcurrentPromises, listPromises, metaPromises, queuePromises, limitPromises, ratePromises, unitsPromises, throttlePromises, inOrderPromises, holdPromises, turnPromises, weightPromises, overridePromises, limitConcurrentPromises, cronPromises,
 	watchPromises, orderPromises, statsPromises, auditPromises, prunePromises, closePromises, concurrentPromises,
 )
 

@@ -81,7 +81,9 @@ func matches(f job.Filter, e *entry, now time.Time) bool {
 }
 
 func hasMeta(e *entry, texts []string) bool {
-	return !slices.ContainsFunc(texts, func(text string) bool { return !bytes.Contains(e.options, []byte(text)) })
+	return !slices.ContainsFunc(texts, func(text string) bool {
+		return !bytes.Contains(e.options, []byte("{"+text)) && !bytes.Contains(e.options, []byte(","+text))
+	})
 }
 
 // inStates reports whether the job is in one of the states; Scheduled and Retrying are parts of Queued.

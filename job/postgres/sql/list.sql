@@ -2,7 +2,7 @@
 -- below $6, or of the list $7; of the kinds $8, the queues $9 and, if finished, the states $10. Of those queued all are
 -- wanted if $11, else those that are scheduled if $12, and that are retried if $13. $14 is the worker, $15 the unique
 -- key, $16 the time before which they finished. $17 are patterns of the args, $18 is one of the detail, $19
--- are texts that the options have. Null is no bound.
+-- are texts that the options have after a brace or a comma. Null is no bound.
 (
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
         unique_key, args, detail, options, false as cancel_requested, null::timestamptz as finished, 'queued' as state
@@ -15,7 +15,7 @@
         and ($15::text is null or unique_key = $15)
         and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
         and ($18::text is null or lower(detail) like $18)
-        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, m), 0) = 0))
+        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, '{' || m) + strpos(options, ',' || m), 0) = 0))
         and ($11 or $12 and attempt - spared <= 0 and run_at > now() or $13 and attempt - spared > 0)
     order by id desc limit $4
 )
@@ -32,7 +32,7 @@ union all
         and ($15::text is null or unique_key = $15)
         and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
         and ($18::text is null or lower(detail) like $18)
-        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, m), 0) = 0))
+        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, '{' || m) + strpos(options, ',' || m), 0) = 0))
     order by id desc limit $4
 )
 union all
@@ -47,7 +47,7 @@ union all
         and ($15::text is null or unique_key = $15)
         and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
         and ($18::text is null or lower(detail) like $18)
-        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, m), 0) = 0))
+        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, '{' || m) + strpos(options, ',' || m), 0) = 0))
         and ($10::text[] is null or state = any ($10)) and ($16::timestamptz is null or finished < $16)
     order by id desc limit $4
 )

@@ -1,7 +1,7 @@
 -- The newest jobs that match a filter, at most $4: of those queued if $1, running if $2, finished if $3; with IDs from $5 and below $6, or of the
 -- list $7; of the kinds $8, the queues $9 and, if finished, the states $10. Of the queued jobs all are wanted if $11, else the scheduled ones if $12,
 -- and those that are retried, which have an index of their own, if $13. $14 is the worker, $15 the unique key, $16 the time before which they
--- finished. $17 are patterns of the args, $18 is one of the detail, $19 are texts that the options have. Null is no bound. Finished jobs are searched
+-- finished. $17 are patterns of the args, $18 is one of the detail, $19 are texts that the options have after a brace or a comma. Null is no bound. Finished jobs are searched
 -- by queue, kind and state: each combination that counts has is one range of an index. If $4 entries of each would be many, a few of each are read
 -- first: they show an ID that none of the newest jobs is below. Queued jobs have no such index. They are not searched if counts has none. If it has
 -- few of them compared to all, their IDs are read from the indexes of the queues, which are small beside the table; else the newest of all are likely
@@ -47,7 +47,7 @@ with total as materialized (
         and ($15::text is null or unique_key = $15)
         and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
         and ($18::text is null or lower(detail) like $18)
-        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, m), 0) = 0))
+        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, '{' || m) + strpos(options, ',' || m), 0) = 0))
         and ($11 or attempt - spared <= 0 and run_at > now())
     order by id desc limit $4
 )
@@ -73,7 +73,7 @@ union all
         and ($15::text is null or unique_key = $15)
         and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
         and ($18::text is null or lower(detail) like $18)
-        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, m), 0) = 0))
+        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, '{' || m) + strpos(options, ',' || m), 0) = 0))
         and ($11 or attempt - spared <= 0 and run_at > now())
     order by id desc limit $4
 )
@@ -89,7 +89,7 @@ union all
         and ($15::text is null or unique_key = $15)
         and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
         and ($18::text is null or lower(detail) like $18)
-        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, m), 0) = 0))
+        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, '{' || m) + strpos(options, ',' || m), 0) = 0))
         and attempt - spared > 0
     order by id desc limit $4
 )
@@ -105,7 +105,7 @@ union all
         and ($15::text is null or unique_key = $15)
         and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
         and ($18::text is null or lower(detail) like $18)
-        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, m), 0) = 0))
+        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, '{' || m) + strpos(options, ',' || m), 0) = 0))
     order by id desc limit $4
 )
 union all

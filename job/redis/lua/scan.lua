@@ -16,7 +16,8 @@ local function matches(f, id)
   if f.finished_before and not (j.f > 0 and j.f < tonumber(f.finished_before)) then return false end
   if f.meta then
     for i = 1, #f.meta do
-      if not string.find(more(j).o, f.meta[i], 1, true) then return false end
+      local options = more(j).o
+      if not (string.find(options, '{' .. f.meta[i], 1, true) or string.find(options, ',' .. f.meta[i], 1, true)) then return false end
     end
   end
   if f.states and not contains(f.states, j.s) then

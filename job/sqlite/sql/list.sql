@@ -10,7 +10,7 @@ seq, id, class, state, priority, run_at, attempt, spared, died, max_attempts, cr
     and (?7 is null or state >= 2 and finished < ?7)
     and (?8 is null or instr(lower(detail), ?8))
     and (?9 is null or instr(args, '\u') or instr(args, ?9) and (?12 is null or instr(args, ?12) or instr(args, ?13)))
-    and (?11 is null or options is not null and not exists (select 1 from json_each(?11) where not instr(options, value)))
+    and (?11 is null or options is not null and not exists (select 1 from json_each(?11) where not instr(options, '{' || value) and not instr(options, ',' || value)))
 order by id desc
 limit ?10
 
