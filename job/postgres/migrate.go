@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 	"time"
 
@@ -99,8 +100,12 @@ func (s *Store) version(ctx context.Context, on interface {
 },
 ) (version, readableFrom int, err error) {
 	var there bool
+	var isolation, plainStrings string
 	name := pgx.Identifier{s.schema, "version"}.Sanitize()
-	if err := on.QueryRow(ctx, s.sql("version_exists"), s.mode, name).Scan(&there); err != nil {
+	if err := on.QueryRow(ctx, s.sql("version_exists"), s.mode, name).Scan(&there, &isolation, &plainStrings); err != nil {
+		return 0, 0, err
+	}
+	if err := s.checkSettings(isolation, plainStrings); err != nil {
 		return 0, 0, err
 	}
 	if !there {
@@ -108,6 +113,22 @@ func (s *Store) version(ctx context.Context, on interface {
 	}
 	err = on.QueryRow(ctx, s.sql("version"), s.mode).Scan(&version, &readableFrom)
 	return version, readableFrom, err
+}
+
+// checkSettings returns an error if the server, the database or the role has settings for its connections that the store cannot work with. In another
+// isolation, statements that wait for a row or a lock would fail, or not see what they waited for. The store does not set it itself: a statement that
+// is a transaction of its own would need more round trips, and behind a pooler a setting of the connection would be that of other programs, too.
+func (s *Store) checkSettings(isolation, plainStrings string) error {
+	for _, setting := range []struct{ name, is, needed string }{
+		{"default_transaction_isolation", isolation, "read committed"},
+		{"standard_conforming_strings", plainStrings, "on"}, // without it, a backslash in a text of SQL has another meaning
+	} {
+		if setting.is != setting.needed {
+			return fmt.Errorf("the connections have %s = '%s', and the store needs '%s': add %s=%s to the URL, or change it for the role (alter role %s set %[1]s = '%[3]s')",
+				setting.name, setting.is, setting.needed, setting.name, url.PathEscape(setting.needed), pgx.Identifier{s.pool.Config().ConnConfig.User}.Sanitize())
+		}
+	}
+	return nil
 }
 
 // check returns an error unless this program can use the schema. After a success it does not check again.
