@@ -122,9 +122,15 @@ func codeOf(err error) string {
 func (s *Store) explain(ctx context.Context, err error) error {
 	switch codeOf(err) {
 	case codeReadOnly:
-		// After a failover the pooled connections may lead to a server that is now a standby.
+		const bySetting = "select not pg_is_in_recovery() and current_setting('default_transaction_read_only')::boolean"
+		var set bool
+		_ = s.pool.QueryRow(ctx, bySetting, s.mode).Scan(&set) // without an answer, the more frequent reason is given
+		// After a failover the pooled connections may lead to a server that is now a standby. A setting of the role is that of new connections.
 		s.pool.Reset()
 		s.waits.reconnect()
+		if set {
+			return fmt.Errorf("the server takes no writes: default_transaction_read_only is on, for the server, the database or the role, as some providers set it when a disk is full: %w", err)
+		}
 		return fmt.Errorf("the server takes no writes, as a standby does; the next call connects anew: %w", err)
 	case codeNoTable, codeNoColumn, codeNoFunction, codeNoSchema:
 		s.checked.Store(false)
