@@ -117,6 +117,8 @@ func TestBadURL(t *testing.T) {
 		"postgres://somebody:" + password + "@127.0.0.1:port/none":             "not a port number",
 		"postgres://somebody:" + password + "@127.0.0.1/none?schema=":          "the name of the schema has 0 bytes",
 		"postgres://somebody:" + password + "@127.0.0.1/none?schema=pg_own":    "those that begin with pg_",
+		"postgres://somebody:" + password + "@127.0.0.1/none?schema=a'b":       `the name of the schema is "a'b": give one without ' and $$`,
+		"postgres://somebody:" + password + "@127.0.0.1/none?schema=a$$b":      `the name of the schema is "a$$b": give one without ' and $$`,
 		"postgres://somebody:" + password + "@127.0.0.1/none?sslmode=what":     "sslmode",
 		"postgres://somebody:" + password + "@127.0.0.1/none?pool_max_conns=x": "pool_max_conns",
 		"postgres://somebody:" + password + "%@127.0.0.1/none":                 "percent-encode",

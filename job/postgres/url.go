@@ -82,6 +82,9 @@ func checkSchemaName(name string) error {
 		return fmt.Errorf("the name of the schema has %d bytes: give from 1 to 63", len(name))
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
 		return fmt.Errorf("the name of the schema is not UTF-8 or has a control character in it: %q", name)
+	case strings.Contains(name, "'") || strings.Contains(name, "$$"):
+		// Statements have the name in texts and in bodies of functions, which these end.
+		return fmt.Errorf("the name of the schema is %q: give one without ' and $$", name)
 	case strings.HasPrefix(name, "pg_"):
 		return fmt.Errorf("the name of the schema is %q: those that begin with pg_ belong to PostgreSQL", name)
 	}
