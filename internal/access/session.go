@@ -41,6 +41,14 @@ func (s *session) over(now time.Time) bool {
 	return now.Sub(s.begun) >= longestTime || len(s.running) == 0 && now.Sub(s.used) >= idleTime
 }
 
+// unusedBefore reports whether a session has been out of use for longer than another.
+func (s *session) unusedBefore(other *session) bool {
+	if inUse, otherInUse := len(s.running) > 0, len(other.running) > 0; inUse != otherInUse {
+		return otherInUse
+	}
+	return s.used.Before(other.used)
+}
+
 // create starts a session and returns the value of its cookie.
 func (s *sessions) create(who Identity, now time.Time) string {
 	var bits [32]byte
@@ -58,15 +66,16 @@ func (s *sessions) create(who Identity, now time.Time) string {
 	return value
 }
 
-// makeRoom ends the sessions that have expired, or else the one that was unused for the longest time.
+// makeRoom ends the sessions that have expired, or else the one that was unused for the longest time. If all are in use, it ends the one whose last
+// request is the oldest.
 func (s *sessions) makeRoom(now time.Time) {
 	var oldest [sha256.Size]byte
-	first := now
+	var first *session
 	for key, one := range s.all {
 		if one.over(now) {
 			s.end(key)
-		} else if !one.used.After(first) {
-			oldest, first = key, one.used
+		} else if first == nil || one.unusedBefore(first) {
+			oldest, first = key, one
 		}
 	}
 	if len(s.all) >= mostSessions {

@@ -90,3 +90,20 @@ func TestSessionsAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestOpenPageKeepsItsSession: of too many sessions, one whose page is open does not end while another is not in use, however long ago its request began.
+func TestOpenPageKeepsItsSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s sessions
+		open := s.create(Identity{Name: "open"}, time.Now())
+		_, page, leave, _ := s.enter(t.Context(), open, time.Now())
+		defer leave()
+		for range 2 * mostSessions {
+			time.Sleep(time.Second)
+			s.create(Identity{Name: "more"}, time.Now())
+		}
+		if page.Err() != nil || len(s.all) != mostSessions {
+			t.Errorf("%d sessions, and the page has ended: %v", len(s.all), page.Err())
+		}
+	})
+}
