@@ -7,6 +7,8 @@
 //	redis+cluster://host1,host2                    a cluster, of which a store uses one node
 //	unix:///run/redis.sock?db=0                    a socket
 //
+// The user and password are those of the primary; sentinel_username and sentinel_password are for Sentinels that have a password, too.
+//
 // With rediss, rediss+sentinel and rediss+cluster, all connections use TLS.
 //
 // All keys begin with the name in braces; it is "meanwhile" unless the URL has one. With durable=no the store also accepts a server

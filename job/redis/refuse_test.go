@@ -92,7 +92,7 @@ func TestURLs(t *testing.T) {
 		"redis://" + s.address():                                              "NOAUTH",
 		"redis://:s3cret@127.0.0.1:1":                                         "connection refused",
 		"redis://:s3cret@" + s.address() + "/x":                               "not the number of a database",
-		"redis://:s3cret@" + s.address() + "?nam=x":                           `a parameter "nam": known are name`,
+		"redis://:s3cret@" + s.address() + "?nam=x":                           "an unknown parameter: known are name",
 		"redis://:s3cret@" + s.address() + "?name=" + strings.Repeat("x", 65): "its name is not 1 to 64 letters",
 		"redis://:s3cret@" + s.address() + "?name={x}":                        "its name is not 1 to 64 letters",
 		"redis://:s3cret@" + s.address() + "?durable=maybe":                   "neither yes nor no",

@@ -28,6 +28,8 @@ type place struct {
 	user, password string
 	db             int
 	master         string // name of the primary, for Sentinel
+	sentinelUser   string // for the Sentinels, which know other users than the primary
+	sentinelPass   string
 	name           string // of the store
 	durable        bool
 	shown          string // address without the password
@@ -126,11 +128,11 @@ func (p *place) setDB(db int) error {
 
 func (p *place) setQuery(query string) error {
 	if query == "" {
-		return p.checkMaster()
+		return p.checkSentinel()
 	}
 	for pair := range strings.SplitSeq(query, "&") {
 		key, value, _ := strings.Cut(pair, "=")
-		value, _ = url.QueryUnescape(value)
+		value, _ = url.PathUnescape(value) // a + is one, as in the password of the primary
 		switch key {
 		case "name":
 			if len(value) > 64 || !namePattern.MatchString(value) {
@@ -144,6 +146,10 @@ func (p *place) setQuery(query string) error {
 			p.durable = value == "yes"
 		case "master":
 			p.master = value
+		case "sentinel_username":
+			p.sentinelUser = value
+		case "sentinel_password":
+			p.sentinelPass = value
 		case "db":
 			db, err := strconv.Atoi(value)
 			if err != nil || db < 0 || p.scheme != "unix" {
@@ -151,15 +157,21 @@ func (p *place) setQuery(query string) error {
 			}
 			p.db = db
 		default:
-			return fmt.Errorf("it has a parameter %q: known are name, durable, master, and db", key)
+			// It is not shown, since it may be the rest of a password that has a & in it.
+			return errors.New("it has an unknown parameter: known are name, durable, master, sentinel_username, sentinel_password, and db; & in a value is %26")
 		}
 	}
-	return p.checkMaster()
+	return p.checkSentinel()
 }
 
-func (p *place) checkMaster() error {
-	if sentinel := p.scheme == "redis+sentinel"; sentinel != (p.master != "") {
+func (p *place) checkSentinel() error {
+	switch isSentinel := p.scheme == "redis+sentinel"; {
+	case isSentinel != (p.master != ""):
 		return errors.New("master=NAME says which server is meant, for redis+sentinel: and for no other")
+	case !isSentinel && p.sentinelUser+p.sentinelPass != "":
+		return errors.New("sentinel_username and sentinel_password are for redis+sentinel: alone")
+	case p.sentinelUser != "" && p.sentinelPass == "":
+		return errors.New("sentinel_username is given without sentinel_password")
 	}
 	return nil
 }
@@ -181,7 +193,9 @@ func (p *place) connect() (rueidis.Client, error) {
 	switch p.scheme {
 	case "redis+sentinel":
 		o.ForceSingleClient = false
-		o.Sentinel = rueidis.SentinelOption{MasterSet: p.master, Dialer: o.Dialer, TLSConfig: o.TLSConfig}
+		o.Sentinel = rueidis.SentinelOption{
+			MasterSet: p.master, Username: p.sentinelUser, Password: p.sentinelPass, Dialer: o.Dialer, TLSConfig: o.TLSConfig,
+		}
 	case "unix":
 		o.DialCtxFn = func(ctx context.Context, path string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
 			return d.DialContext(ctx, "unix", path)
