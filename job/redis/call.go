@@ -60,6 +60,8 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("the server at %s takes no writes, as a replica does; the next call connects anew: give the address of the primary: %w", s.place.shown, err)
 	case s.place.scheme == "redis+sentinel" && (code == "NOAUTH" || code == "WRONGPASS"):
 		return fmt.Errorf("a Sentinel, or the primary, does not accept the user and password: sentinel_username= and sentinel_password= are for Sentinels, what stands before the hosts is for the primary: %w", err)
+	case code == "NOPERM" || strings.Contains(r.Error(), "user executing the script") || strings.Contains(r.Error(), "ACL failure in script"):
+		return fmt.Errorf("the user at %s lacks a permission, and needs %s: %w", s.place.shown, s.place.permissions(), err)
 	case code == "MISCONF":
 		return fmt.Errorf("the server at %s cannot write to its disk: %w", s.place.shown, err)
 	}

@@ -176,6 +176,15 @@ func (p *place) checkSentinel() error {
 	return nil
 }
 
+// permissions returns the rules (ACL) that the user needs.
+func (p *place) permissions() string {
+	rules := "~{" + p.name + "}:* &{" + p.name + "}:wake +@all -@dangerous +info"
+	if p.scheme == "redis+sentinel" {
+		rules += " +role"
+	}
+	return rules
+}
+
 // connect creates a client.
 func (p *place) connect() (rueidis.Client, error) {
 	o := rueidis.ClientOption{
