@@ -18,11 +18,8 @@ const schema = 3
 
 // check returns an error if jobs cannot be kept on the server. It creates the store if there is none.
 func (s *Store) check(ctx context.Context, c *client) error {
-	got, err := s.runOn(ctx, c, checkScript, "", "")
+	got, err := s.inspect(ctx, c)
 	if err != nil {
-		return err
-	}
-	if err := s.checkServer(info(text(got[0]))); err != nil {
 		return err
 	}
 	if text(got[1]) == "none" {
@@ -45,6 +42,20 @@ func (s *Store) check(ctx context.Context, c *client) error {
 		return refuse("%w: its keys are of schema %q, from before the first release, this program reads %d: give the store another name with ?name=", job.ErrSchema, found, schema)
 	}
 	return nil
+}
+
+// inspect runs the check of the server, and keeps its result for Warning. Prune repeats it: the settings of a server may change while it runs.
+func (s *Store) inspect(ctx context.Context, c *client) ([]rueidis.RedisMessage, error) {
+	got, err := s.runOn(ctx, c, checkScript, "", "")
+	if err != nil {
+		return nil, err
+	}
+	risk := ""
+	if err = s.checkServer(info(text(got[0]))); err != nil {
+		risk = err.Error()
+	}
+	s.risk.Store(&risk)
+	return got, err
 }
 
 // info parses the answer of INFO.
@@ -110,9 +121,15 @@ func (r refusal) Unwrap() error { return r.error }
 
 func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
+// isRisk reports whether an error is that of a check.
+func isRisk(err error) bool {
+	_, ok := errors.AsType[refusal](err)
+	return ok
+}
+
 // isRefusal reports whether opening would fail again: the check refuses the server, or the server refuses the client and is not just starting.
 func isRefusal(err error) bool {
-	if _, ok := errors.AsType[refusal](err); ok {
+	if isRisk(err) {
 		return true
 	}
 	r, ok := errors.AsType[*rueidis.RedisError](err)

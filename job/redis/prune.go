@@ -11,10 +11,18 @@ import (
 // pruneJobs is how many jobs one run deletes.
 const pruneJobs = 200
 
-// Prune deletes at most limit finished jobs that are older than their retention, and other outdated data, and compares lanes.
+// Prune deletes at most limit finished jobs that are older than their retention, and other outdated data, and compares lanes. It also checks the server
+// for Warning.
 func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 	deleted := 0
 	err := s.call(ctx, "prune jobs", func(ctx context.Context) error {
+		c, err := s.connected(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := s.inspect(ctx, c); err != nil && !isRisk(err) {
+			return err
+		}
 		var states []string
 		for state, keep := range retention {
 			if state.Finished() {

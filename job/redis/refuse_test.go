@@ -68,6 +68,40 @@ func TestWarning(t *testing.T) {
 	}
 }
 
+// TestWarningOfAChangedServer changes settings of a server while a program runs: Prune, which workers call each minute, notices it.
+func TestWarningOfAChangedServer(t *testing.T) {
+	server := ownServer(t)
+	s := open(t, "redis://"+server.address())
+	lossy := open(t, "redis://"+server.address()+"?name=lossy&durable=no")
+	prune := func() {
+		t.Helper()
+		for _, s := range []*redis.Store{s, lossy} {
+			if _, err := s.Prune(t.Context(), nil, 10); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, test := range []struct {
+		setting, value string
+		want, ofLossy  string
+	}{
+		{"maxmemory-policy", "allkeys-lru", "set maxmemory-policy noeviction, it is allkeys-lru", "set maxmemory-policy noeviction, it is allkeys-lru"},
+		{"maxmemory-policy", "noeviction", "", "the store is Redis with durable=no: a restart of the server may lose jobs"},
+		{"appendonly", "no", "set appendonly yes", "the store is Redis with durable=no: a restart of the server may lose jobs"},
+		{"appendonly", "yes", "", "the store is Redis with durable=no: a restart of the server may lose jobs"},
+	} {
+		server.do(t, "CONFIG", "SET", test.setting, test.value)
+		prune()
+		if got := s.Warning(); !strings.Contains(got, test.want) || test.want == "" && got != "" {
+			t.Errorf("%s %s: the warning is %q, want %q", test.setting, test.value, got, test.want)
+		}
+		if got := lossy.Warning(); !strings.Contains(got, test.ofLossy) {
+			t.Errorf("%s %s: with durable=no, the warning is %q, want %q", test.setting, test.value, got, test.ofLossy)
+		}
+	}
+	insert(t, s, newJob(t, "k")) // it still works
+}
+
 func TestVersions(t *testing.T) {
 	for version, ok := range map[string]bool{"5.0.14": false, "6.0.20": false, "6.2.0": true, "7.0.15": true, "8.2.1": true, "10.0.0": true, "": false} {
 		err := redis.CheckInfo("redis_version:" + version + "\r\nrole:master\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n")

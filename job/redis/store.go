@@ -34,6 +34,7 @@ type Store struct {
 	swept   sweep
 	inserts *group.Group[*job.Job, inserted]
 
+	risk   atomic.Pointer[string] // what the last check of the server found; "" or nil for nothing
 	client atomic.Pointer[client]
 	mu     sync.Mutex
 	making *making // nil while nothing connects
@@ -70,8 +71,12 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
-// Warning returns how the server may lose acknowledged jobs, or "" if it keeps them. job.Worker.Health reports it.
+// Warning returns how the server may lose acknowledged jobs, or "" if it keeps them. job.Worker.Health reports it. A change of the server's settings is
+// noticed by Ping and Prune, which workers call each minute.
 func (s *Store) Warning() string {
+	if risk := s.risk.Load(); risk != nil && *risk != "" {
+		return *risk
+	}
 	if s.place.durable {
 		return ""
 	}
