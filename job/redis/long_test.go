@@ -1,8 +1,10 @@
 package redis_test
 
 import (
+	"bufio"
 	"crypto/rand"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -153,5 +155,85 @@ func TestLongSettleOfAJobTwice(t *testing.T) {
 	counts, err := s.Counts(t.Context())
 	if err != nil || len(counts) != 1 || counts[0].State != job.Completed || counts[0].N != 300 {
 		t.Errorf("counts are %+v, %v; want 300 that are completed", counts, err)
+	}
+}
+
+// TestLongSettleIsLinear: parts of a long call read only the results that they need, and the list of its parts is freed in the background.
+func TestLongSettleIsLinear(t *testing.T) {
+	const n = 3000
+	server := ownServer(t)
+	s := open(t, "redis://"+server.address())
+	insert(t, s, newJobs(t, n, "k")...)
+	var outcomes []job.Outcome
+	for _, j := range claimed(t, s, 1, n, nil, job.DefaultQueue) {
+		j.State = job.Completed
+		outcomes = append(outcomes, job.Outcome{Job: j, Then: newJobs(t, 1, "follows", job.Queue("other"))})
+	}
+	outcomes[n/2].Job = newJob(t, "lost")
+	outcomes[n/2].Job.State = job.Completed
+	commands := monitor(t, server)
+	lost, err := s.Settle(t.Context(), 1, outcomes...)
+	if err != nil || len(lost) != 1 || lost[0] != outcomes[n/2].Job.ID {
+		t.Errorf("settled %d, lost %v: %v", len(outcomes), lost, err)
+	}
+	read, unlinked := 0, false
+	for _, words := range commands() {
+		switch {
+		case words[0] == "LRANGE" && strings.HasPrefix(words[1], "{meanwhile}:answer:") && words[3] != "-1":
+			from, to := 0, 0
+			if _, err := fmt.Sscan(words[2]+" "+words[3], &from, &to); err != nil {
+				t.Fatal(err)
+			}
+			read += to - from + 1
+		case words[0] == "UNLINK" && len(words) == 3 && strings.HasPrefix(words[2], "{meanwhile}:stage:"):
+			unlinked = true
+		}
+	}
+	if read > 3*2*n || !unlinked { // three of the four phases read results
+		t.Errorf("the scripts read %d results of %d outcomes; the list of parts is unlinked: %v", read, n, unlinked)
+	}
+	counts, err := s.Counts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range counts {
+		if c.Kind == "follows" && c.N != n-1 || c.Kind == "k" && c.State == job.Completed && c.N != n-1 {
+			t.Errorf("counts are %+v", counts)
+		}
+	}
+}
+
+// monitor returns a function that returns the commands that a server has run since, also those of scripts.
+func monitor(t *testing.T, s *server) (commands func() [][]string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	lines := bufio.NewReader(conn)
+	if _, err := conn.Write([]byte("MONITOR\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := lines.ReadString('\n'); err != nil || answer != "+OK\r\n" {
+		t.Fatal(answer, err)
+	}
+	seen := make(chan [][]string, 1)
+	go func() {
+		var all [][]string
+		for {
+			line, err := lines.ReadString('\n')
+			_, line, _ = strings.Cut(strings.TrimSpace(line), "] ")
+			if words := strings.Split(strings.Trim(line, `"`), `" "`); words[0] != "ECHO" && err == nil {
+				all = append(all, words)
+				continue
+			}
+			seen <- all
+			return
+		}
+	}()
+	return func() [][]string {
+		s.do(t, "ECHO", "end")
+		return <-seen
 	}
 }

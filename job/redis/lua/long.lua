@@ -27,7 +27,7 @@ local stage, answer = P .. 'stage:' .. token, P .. 'answer:' .. token
 evenFull()
 
 local function over()
-  call('DEL', key, stage)
+  call('UNLINK', key, stage) -- the list may be large: it is freed in the background
   call('PEXPIRE', answer, kept)
   return ''
 end
@@ -55,12 +55,20 @@ local function eachOf(last, n, idOf, open, visit)
 end
 local function first(value) return value[1] end
 
+-- isLost reports whether the outcome of a number is lost. The results are read some at a time, since the outcomes and their new jobs are in order.
+local read, readFrom = {}, 0
+local function isLost(n)
+  if n == 0 then return false end
+  if n < readFrom or n >= readFrom + #read then
+    read, readFrom = call('LRANGE', answer, n, math.min(n + 99, outcomes)), n
+  end
+  return read[n - readFrom + 1] == '1'
+end
+
 -- newOf returns the ID and the encoded rest of a new job, or nil if the job follows a lost outcome.
-local lost = {}
-if outcomes > 0 and phase > 1 then lost = call('LRANGE', answer, 0, outcomes) end
 local function newOf(item)
   local parent, from = string.match(item, '^(%d+):()')
-  if lost[parent + 1] == '1' then return nil end
+  if isLost(tonumber(parent)) then return nil end
   return { string.sub(item, from, from + 15), string.sub(item, from + 16) }
 end
 
@@ -83,7 +91,7 @@ elseif phase == 2 then -- check whether a new job exists already
   end
 elseif phase == 3 then
   eachOf(last, mostWritten, first, cmsgpack.unpack, function(o, i)
-    if lost[i + 2] == '0' then
+    if not isLost(i + 1) then
       local j = heldBy(session, o[1], o)
       if j then settle(j, o) end -- if a job has two outcomes, the first one counts
     end
