@@ -78,7 +78,7 @@ func useStore(ctx context.Context, t *testing.T, url string) error {
 			_, err := s.Insert(ctx, newJobs(t, 300, "k", job.LimitKey("l"), job.In(time.Second))...)
 			return err
 		},
-		func() error { return s.Wait(ctx, job.DefaultQueue) },
+		func() error { _, err := s.Wait(ctx, job.DefaultQueue); return err },
 		func() error {
 			_, err := s.Renew(ctx, job.Renewal{Worker: "w", Session: 1, Lease: time.Minute, Info: job.WorkerInfo{Started: time.Now()}})
 			return err
