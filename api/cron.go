@@ -18,9 +18,6 @@ func (a *API) crons(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"crons": list(crons)})
 }
 
-// goneAfter is how long a worker may not have been seen before it counts as gone: the default lease.
-const goneAfter = 30 * time.Second
-
 // cronAction pauses or resumes a cron, or makes it tick now.
 func (a *API) cronAction(w http.ResponseWriter, r *http.Request) error {
 	action := r.PathValue("action")
@@ -61,7 +58,7 @@ func (a *API) runCron(r *http.Request, c job.CronInfo) error {
 		return err
 	}
 	for _, w := range workers {
-		if time.Since(w.Seen) <= goneAfter && !w.Stopping && slices.Contains(w.Crons, c.Name) {
+		if !w.Gone(time.Now()) && !w.Stopping && slices.Contains(w.Crons, c.Name) {
 			return a.sendCommand(r, w.Name, job.Command{Do: job.CommandTick, Cron: c.Name})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/dash"
@@ -124,6 +125,22 @@ func TestLiveTree(t *testing.T) {
 	}
 	has(t, get(t, h, path), http.StatusOK, "not Live tasks")
 	has(t, post(t, h, path+"/task", "task", "10"), http.StatusConflict, "does not run any more")
+}
+
+// TestJobOfGoneWorker: the page of a running job says when its worker was last seen once that is longer ago than a lease.
+func TestJobOfGoneWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		enqueue(t, s, "feed.import", `{}`, 1)
+		j := settle(t, s, job.DefaultQueue, func(*job.Job) {})
+		renew(t, s, "w", nil)
+		h, path := dash.New(dash.Config{Store: s}), "/jobs/"+j.ID.String()
+		has(t, get(t, h, path), http.StatusOK, "Its worker is asked for its tasks", "not gone</span>", "not Its worker was last seen")
+		time.Sleep(2*time.Minute + 40*time.Second)
+		has(t, get(t, h, path), http.StatusOK, `<span class="state s-gone">gone</span>`, "Its worker was last seen <time data-ago", "When the lease of the job is over, the next worker runs it.",
+			"not Its worker is asked for its tasks")
+		has(t, get(t, h, "/workers"), http.StatusOK, `<span class="state s-gone">gone</span>`, `data-label="Up">0 s`, "not data-since")
+	})
 }
 
 // TestLiveTreeIsGrouped: similar tasks are shown as one line, and so are their children. Each task can still be shown and canceled.

@@ -25,7 +25,8 @@ type detail struct {
 	Failures []job.Failure // the newest first, masked
 	Records  []job.Record
 	Timeline timeline
-	Tree     *tree // while it runs, as soon as its worker has reported
+	Tree     *tree           // while it runs, as soon as its worker has reported
+	Gone     *job.WorkerInfo // while it runs, if its worker is gone
 	Log      *jobLog
 	Copies   []copied
 	Part     int64 // completed part of the progress, in thousandths; -1 when the total is unknown
@@ -62,6 +63,9 @@ func (h *handler) job(ctx context.Context, v *view) (*page, error) {
 	}
 	if j.State == job.Running {
 		if d.Tree, err = h.watch(ctx, j.ID); err != nil {
+			return nil, err
+		}
+		if d.Gone, err = h.goneWorker(ctx, j.Worker); err != nil {
 			return nil, err
 		}
 	}

@@ -9,14 +9,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// goneAfter is the time since the last report of a worker after which it counts as gone: the default lease.
-const goneAfter = 30 * time.Second
-
 // A workerRow is a worker in the list.
 type workerRow struct {
 	job.WorkerInfo
-	Gone bool
-	Part int // used part of its concurrency, in thousandths
+	Gone bool // it shadows the method, for templates
+	Part int  // used part of its concurrency, in thousandths
 }
 
 func (h *handler) workers(ctx context.Context, _ *view) (*page, error) {
@@ -31,12 +28,26 @@ func (h *handler) workerRows(ctx context.Context) ([]workerRow, error) {
 	}
 	rows := make([]workerRow, len(workers))
 	for i, w := range workers {
-		rows[i] = workerRow{WorkerInfo: w, Gone: time.Since(w.Seen) > goneAfter}
+		rows[i] = workerRow{WorkerInfo: w, Gone: w.Gone(time.Now())}
 		if w.Concurrency > 0 {
 			rows[i].Part = min(w.Running*1000/w.Concurrency, 1000)
 		}
 	}
 	return rows, nil
+}
+
+// goneWorker returns the worker with a name if it is gone, or nil.
+func (h *handler) goneWorker(ctx context.Context, name string) (*job.WorkerInfo, error) {
+	workers, err := h.cache.workers.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range workers {
+		if w.Name == name && w.Gone(time.Now()) {
+			return &w, nil
+		}
+	}
+	return nil, nil
 }
 
 // confirmWorker asks whether to stop a worker.

@@ -318,6 +318,10 @@ type WorkerInfo struct {
 	Waits []KindWaits `json:"waits,omitempty"`
 }
 
+// Gone reports whether a worker was not seen for 30 seconds, the default lease: its process has probably died, or cannot reach the store. Other workers
+// claim its jobs when their leases are over. The time is that of the store's clock.
+func (w *WorkerInfo) Gone(now time.Time) bool { return now.Sub(w.Seen) > defaultLease }
+
 // A Count is a number of jobs that have queue, kind and state in common. The state is a stored one, not a view.
 type Count struct {
 	Queue string `json:"queue"`

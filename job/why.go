@@ -9,9 +9,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/durationtext"
 )
 
-// workerHeard is how recently a worker must have been seen to count for [Why]: the default lease.
-const workerHeard = 30 * time.Second
-
 // Why returns one sentence that explains why a queued job does not run: it is not due yet, its queue is paused, no worker claims it, a limit of its
 // queue or of its key is reached, one of these was throttled, or the workers are busy. For a job that is running or has finished, it returns the
 // state.
@@ -58,11 +55,10 @@ func Why(ctx context.Context, s Store, id ID) (string, error) {
 
 // ableWorkers returns the workers that claim such jobs, or why there are none.
 func ableWorkers(workers []WorkerInfo, j *Job, now time.Time) ([]WorkerInfo, string) {
-	live := func(w WorkerInfo) bool { return now.Sub(w.Seen) <= workerHeard }
 	var able []WorkerInfo
 	ofQueue, handles := false, false
 	for _, w := range workers {
-		if !live(w) || !slices.Contains(w.Queues, j.Queue) {
+		if w.Gone(now) || !slices.Contains(w.Queues, j.Queue) {
 			continue
 		}
 		ofQueue = true

@@ -39,19 +39,18 @@ func (s *Show) Run(c *Command, streams probe.Streams) error {
 			if err != nil {
 				return err
 			}
-			why := ""
-			if j.State == job.Queued {
-				if why, err = job.Why(ctx, store, id); err != nil {
-					return err
-				}
+			now := time.Now()
+			shown, err := lookUp(ctx, store, j, now)
+			if err != nil {
+				return err
 			}
 			if c.JSON {
-				err = writeJSON(streams.Out, shownJob{j, why})
+				err = writeJSON(streams.Out, shown)
 			} else {
 				if i > 0 {
 					fmt.Fprintln(streams.Out)
 				}
-				_, err = io.WriteString(streams.Out, describe(j, why, time.Now(), s.Stacks))
+				_, err = io.WriteString(streams.Out, describe(shown, now, s.Stacks))
 			}
 			if err != nil {
 				return fmt.Errorf("write job %v: %w", id, err)
@@ -61,14 +60,33 @@ func (s *Show) Run(c *Command, streams probe.Streams) error {
 	})
 }
 
-// A shownJob is the JSON of a job, with the reason why it does not run while it is queued.
+// A shownJob is a job with the reason why it does not run, while it is queued. Its exported fields are its JSON.
 type shownJob struct {
 	*job.Job
-	Why string `json:"why,omitempty"`
+	Why    string        `json:"why,omitempty"`
+	unseen time.Duration // how long its worker was not seen, while it runs and the worker is gone
+}
+
+// lookUp returns a job with what else is known about it.
+func lookUp(ctx context.Context, store job.Store, j *job.Job, now time.Time) (shown shownJob, err error) {
+	shown.Job = j
+	switch j.State {
+	case job.Queued:
+		shown.Why, err = job.Why(ctx, store, j.ID)
+	case job.Running:
+		var workers []job.WorkerInfo
+		workers, err = store.Workers(ctx, j.Worker)
+		for _, w := range workers {
+			if w.Gone(now) {
+				shown.unseen = now.Sub(w.Seen)
+			}
+		}
+	}
+	return shown, err
 }
 
 // describe returns a description of everything about a job. Texts of the job are made printable.
-func describe(j *job.Job, why string, now time.Time, stacks bool) string {
+func describe(j shownJob, now time.Time, stacks bool) string {
 	var b strings.Builder
 	field := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s %s\n", name, probe.Printable(fmt.Sprintf(format, args...)))
@@ -80,11 +98,11 @@ func describe(j *job.Job, why string, now time.Time, stacks bool) string {
 		state += ", to be canceled"
 	}
 	field("state", "%s", state)
-	if why != "" {
-		field("why", "%s", why)
+	if j.Why != "" {
+		field("why", "%s", j.Why)
 	}
 	field("queue", "%s, priority %d", j.Queue, j.Priority)
-	field("attempts", "%s", attempts(j))
+	field("attempts", "%s", attempts(j.Job))
 	if j.LimitKey != "" {
 		field("limit key", "%s", j.LimitKey)
 	}
@@ -105,7 +123,11 @@ func describe(j *job.Job, why string, now time.Time, stacks bool) string {
 		field("meta", "%s=%s", key, j.Meta[key])
 	}
 	if j.Worker != "" {
-		field("worker", "%s", j.Worker)
+		gone := ""
+		if j.unseen > 0 {
+			gone = ", gone"
+		}
+		field("worker", "%s%s", j.Worker, gone)
 	}
 	if p := j.Progress; p != nil {
 		text := probe.Number(int(p.Done))
@@ -177,7 +199,7 @@ type lifeEvent struct {
 }
 
 // timeline returns the events in the life of a job in order.
-func timeline(j *job.Job, now time.Time) []lifeEvent {
+func timeline(j shownJob, now time.Time) []lifeEvent {
 	events := []lifeEvent{{at: j.Created, text: "created"}}
 	for _, f := range j.Failures {
 		text := fmt.Sprintf("attempt %d failed", f.Attempt)
@@ -191,7 +213,11 @@ func timeline(j *job.Job, now time.Time) []lifeEvent {
 	}
 	switch {
 	case j.State == job.Running:
-		events = append(events, lifeEvent{at: j.Started, text: fmt.Sprintf("attempt %d runs, for %s, on %s", j.Attempt, probe.Span(now.Sub(j.Started)), j.Worker)})
+		runs := lifeEvent{at: j.Started, text: fmt.Sprintf("attempt %d runs, for %s, on %s", j.Attempt, probe.Span(now.Sub(j.Started)), j.Worker)}
+		if j.unseen > 0 {
+			runs.below = []string{fmt.Sprintf("the worker was not seen for %s; when its lease is over, the next one runs the job", probe.Span(j.unseen))}
+		}
+		events = append(events, runs)
 	case j.State.Finished():
 		text := string(j.State)
 		if j.State == job.Completed && !j.Started.IsZero() {

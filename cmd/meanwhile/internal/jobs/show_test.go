@@ -33,7 +33,7 @@ func nastyJob(now time.Time) *job.Job {
 
 func TestDescribe(t *testing.T) {
 	now := time.Now()
-	text := describe(nastyJob(now), "", now, false)
+	text := describe(shownJob{Job: nastyJob(now)}, now, false)
 	for _, r := range text {
 		if r != '\n' && !unicode.IsPrint(r) {
 			t.Fatalf("%q is in the text", r)
@@ -51,8 +51,26 @@ func TestDescribe(t *testing.T) {
 	if strings.Contains(text, "debug.Stack") {
 		t.Errorf("the frames of the panic are shown:\n%s", text)
 	}
-	if whole := describe(nastyJob(now), "", now, true); !strings.Contains(whole, "debug.Stack") || strings.Contains(whole, "more lines") {
+	if whole := describe(shownJob{Job: nastyJob(now)}, now, true); !strings.Contains(whole, "debug.Stack") || strings.Contains(whole, "more lines") {
 		t.Errorf("with --stacks the stack is folded:\n%s", whole)
+	}
+}
+
+// TestDescribeGoneWorker describes a running job whose worker has died.
+func TestDescribeGoneWorker(t *testing.T) {
+	now := time.Now()
+	j := &job.Job{State: job.Running, Attempt: 1, MaxAttempts: 20, Started: now.Add(-3 * time.Minute), Worker: "blue-7"}
+	text := describe(shownJob{Job: j, unseen: 160 * time.Second}, now, false)
+	for _, want := range []string{
+		"worker     blue-7, gone\n",
+		"attempt 1 runs, for 3m00s, on blue-7\n      the worker was not seen for 2m40s; when its lease is over, the next one runs the job\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in the text:\n%s", want, text)
+		}
+	}
+	if text := describe(shownJob{Job: j}, now, false); strings.Contains(text, "not seen") || strings.Contains(text, "gone") {
+		t.Errorf("the worker is alive:\n%s", text)
 	}
 }
 
@@ -67,7 +85,7 @@ func TestTimelineEnds(t *testing.T) {
 		{job.Job{State: job.Completed, Attempt: 2, Started: now.Add(-3 * time.Second), Finished: now}, "completed by attempt 2, after 3.0s"},
 		{job.Job{State: job.Canceled, Finished: now}, "canceled"},
 	} {
-		events := timeline(&test.job, now)
+		events := timeline(shownJob{Job: &test.job}, now)
 		if got := events[len(events)-1].text; got != test.want {
 			t.Errorf("%s: got %q, want %q", test.job.State, got, test.want)
 		}

@@ -29,19 +29,30 @@ func (*Workers) Run(c *Command, streams probe.Streams) error {
 				}
 				continue
 			}
-			rows = append(rows, row{cells: []string{
-				w.Name, workerState(w), strings.Join(w.Queues, ","), fmt.Sprintf("%d/%d", w.Running, w.Concurrency),
-				fmt.Sprintf("%dMB", w.Memory>>20), probe.Span(now.Sub(w.Started)), ago(now.Sub(w.Seen)),
-			}})
+			rows = append(rows, row{cells: workerCells(w, now)})
 		}
 		return c.table(streams, rows, "There are no workers.", column{title: "WORKER", least: 16}, column{title: "STATE"},
 			column{title: "QUEUES", least: 8}, column{title: "RUNNING", right: true}, column{title: "MEMORY", right: true}, column{title: "UP", right: true}, column{title: "SEEN", right: true})
 	})
 }
 
-// workerState returns whether a worker claims jobs.
-func workerState(w job.WorkerInfo) string {
+// workerCells returns the line of a worker. One that is gone was up until it was last seen, as far as anybody knows.
+func workerCells(w job.WorkerInfo, now time.Time) []string {
+	up := now
+	if w.Gone(now) {
+		up = w.Seen
+	}
+	return []string{
+		w.Name, workerState(w, now), strings.Join(w.Queues, ","), fmt.Sprintf("%d/%d", w.Running, w.Concurrency),
+		fmt.Sprintf("%dMB", w.Memory>>20), probe.Span(up.Sub(w.Started)), ago(now.Sub(w.Seen)),
+	}
+}
+
+// workerState returns whether a worker lives and claims jobs.
+func workerState(w job.WorkerInfo, now time.Time) string {
 	switch {
+	case w.Gone(now):
+		return "gone"
 	case w.Stopping:
 		return "stopping"
 	case w.Quiet:

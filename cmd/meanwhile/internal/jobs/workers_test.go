@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,26 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
+
+// TestGoneWorkers lists workers that were last seen a while ago.
+func TestGoneWorkers(t *testing.T) {
+	now := time.Now()
+	for _, test := range []struct {
+		worker          job.WorkerInfo
+		ago             time.Duration
+		state, up, seen string
+	}{
+		{job.WorkerInfo{Queues: []string{"mail"}}, 20 * time.Second, "working", "10m00s", "20s ago"},
+		{job.WorkerInfo{Queues: []string{"mail"}}, 3 * time.Minute, "gone", "7m00s", "3m ago"},
+		{job.WorkerInfo{Queues: []string{"mail"}, Stopping: true}, 3 * time.Minute, "gone", "7m00s", "3m ago"},
+	} {
+		test.worker.Name, test.worker.Started, test.worker.Seen = "a", now.Add(-10*time.Minute), now.Add(-test.ago)
+		cells := workerCells(test.worker, now)
+		if got, want := []string{cells[1], cells[5], cells[6]}, []string{test.state, test.up, test.seen}; !slices.Equal(got, want) {
+			t.Errorf("last seen %v ago: got %q, want %q", test.ago, got, want)
+		}
+	}
+}
 
 // TestWorkersTellTheirState lists three workers: one is quiet and one is stopping.
 func TestWorkersTellTheirState(t *testing.T) {
