@@ -173,7 +173,7 @@ func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s su
 		d.Parts[i].fill(v, past, s)
 	}
 	for _, w := range workers {
-		if s.queue != "" && slices.Contains(w.Queues, s.queue) || s.kind != "" && (len(w.Kinds) == 0 || slices.Contains(w.Kinds, s.kind)) {
+		if s.queue != "" && slices.Contains(w.Queues, s.queue) || s.kind != "" && w.Handles(s.kind) {
 			d.Workers = append(d.Workers, w)
 		}
 	}

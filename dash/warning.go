@@ -124,17 +124,22 @@ func ofCrons(crons []cronRow) (found []warning) {
 	return found
 }
 
-// ofUnknown warns of queued jobs whose kind no worker handles.
+// ofUnknown warns of queued jobs whose kind no worker handles. A worker that takes any kind handles those in its queues.
 func ofUnknown(counts []job.Count, workers []workerRow) (found []warning) {
-	known := map[string]bool{}
+	known, allOf := map[string]bool{}, map[string]bool{} // kinds, and queues of which all kinds are handled
 	for _, w := range workers {
 		for _, kind := range w.Kinds {
 			known[kind] = true
 		}
+		if w.Kinds == nil {
+			for _, queue := range w.Queues {
+				allOf[queue] = true
+			}
+		}
 	}
 	waiting := map[string]int64{}
 	for _, c := range counts {
-		if c.State == job.Queued && !known[c.Kind] && len(workers) > 0 {
+		if c.State == job.Queued && !known[c.Kind] && !allOf[c.Queue] && len(workers) > 0 {
 			waiting[c.Kind] += c.N
 		}
 	}

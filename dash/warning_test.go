@@ -55,6 +55,19 @@ func TestAttention(t *testing.T) {
 			enqueue(t, s, "page", `{}`, 1)
 			beat(t, s, nil)
 		}},
+		{"a worker of any kind", "Nothing. No queue is behind", func(t *testing.T, s job.Store) { // as a client of Faktory
+			enqueue(t, s, "page", `{}`, 1)
+			beat(t, s, func(r *job.Renewal) { r.Info.Kinds = nil })
+		}},
+		{"a worker of any kind on another queue", "No worker handles kind page, with 1 job queued", func(t *testing.T, s job.Store) {
+			enqueue(t, s, "page", `{}`, 1)
+			beat(t, s, nil)
+			renew(t, s, "other", func(r *job.Renewal) { r.Info.Queues = []string{"slow"} })
+		}},
+		{"a worker without handlers", "No worker handles kind page, with 1 job queued", func(t *testing.T, s job.Store) {
+			enqueue(t, s, "page", `{}`, 1)
+			beat(t, s, func(r *job.Renewal) { r.Info.Kinds = []string{} })
+		}},
 		{"cron without worker", "No worker that runs has cron weekly", func(t *testing.T, s job.Store) {
 			tick(t, s, "weekly", time.Hour)
 			beat(t, s, nil)

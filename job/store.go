@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -305,7 +306,7 @@ type WorkerInfo struct {
 	Labels      []string  `json:"labels,omitempty"` // that such a program gives itself
 	Started     time.Time `json:"started"`
 	Queues      []string  `json:"queues"`
-	Kinds       []string  `json:"kinds"` // that it handles; none means any, as for a program that does not say
+	Kinds       []string  `json:"kinds"` // that it handles; nil means any, as for a program that does not say
 	Concurrency int       `json:"concurrency"`
 	Running     int       `json:"running"`
 	Memory      uint64    `json:"memory"` // bytes in use by the process
@@ -321,6 +322,11 @@ type WorkerInfo struct {
 // Gone reports whether a worker was not seen for 30 seconds, the default lease: its process has probably died, or cannot reach the store. Other workers
 // claim its jobs when their leases are over. The time is that of the store's clock.
 func (w *WorkerInfo) Gone(now time.Time) bool { return now.Sub(w.Seen) > defaultLease }
+
+// Handles reports whether a worker runs jobs of a kind.
+func (w *WorkerInfo) Handles(kind string) bool {
+	return w.Kinds == nil || slices.Contains(w.Kinds, kind)
+}
 
 // A Count is a number of jobs that have queue, kind and state in common. The state is a stored one, not a view.
 type Count struct {

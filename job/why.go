@@ -62,7 +62,7 @@ func ableWorkers(workers []WorkerInfo, j *Job, now time.Time) ([]WorkerInfo, str
 			continue
 		}
 		ofQueue = true
-		if w.Kinds != nil && !slices.Contains(w.Kinds, j.Kind) { // nil is all
+		if !w.Handles(j.Kind) {
 			continue
 		}
 		if handles = true; !w.Quiet && !w.Stopping {
