@@ -127,6 +127,18 @@ func TestLiveTree(t *testing.T) {
 	has(t, post(t, h, path+"/task", "task", "10"), http.StatusConflict, "does not run any more")
 }
 
+// TestWorkerWithoutConcurrency: a program that only claims does not report how many jobs it runs.
+func TestWorkerWithoutConcurrency(t *testing.T) {
+	for _, c := range []struct {
+		running, concurrency int
+		want                 string
+	}{{0, 0, "–"}, {3, 0, "3"}, {3, 5, `3<span class="of">/5</span>`}} {
+		s := memory.New()
+		renew(t, s, "w", func(r *job.Renewal) { r.Info.Running, r.Info.Concurrency = c.running, c.concurrency })
+		has(t, get(t, dash.New(dash.Config{Store: s}), "/workers"), http.StatusOK, `data-label="Running">`+c.want+`</td>`)
+	}
+}
+
 // TestJobOfGoneWorker: the page of a running job says when its worker was last seen once that is longer ago than a lease.
 func TestJobOfGoneWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -306,8 +306,8 @@ type WorkerInfo struct {
 	Labels      []string  `json:"labels,omitempty"` // that such a program gives itself
 	Started     time.Time `json:"started"`
 	Queues      []string  `json:"queues"`
-	Kinds       []string  `json:"kinds"` // that it handles; nil means any, as for a program that does not say
-	Concurrency int       `json:"concurrency"`
+	Kinds       []string  `json:"kinds"`       // that it handles; nil means any, as for a program that does not say
+	Concurrency int       `json:"concurrency"` // zero if it is not known: a program that only claims does not report it, nor Running
 	Running     int       `json:"running"`
 	Memory      uint64    `json:"memory"` // bytes in use by the process
 	Crons       []string  `json:"crons,omitempty"`

@@ -123,10 +123,15 @@ func running(n, limit int, of string) string {
 
 // busy describes a queue in which the job has to wait its turn.
 func busy(able []WorkerInfo, info QueueInfo) string {
-	slots, used := 0, 0
+	slots, used, unknown := 0, 0, false
 	for _, w := range able {
+		unknown = unknown || w.Concurrency == 0
 		slots += w.Concurrency
 		used += min(w.Running, w.Concurrency)
+	}
+	if used >= slots && unknown {
+		return fmt.Sprintf("the workers of queue %s have not reported how many jobs they run at once: %s, %s queued", info.Name,
+			number(info.Running, "job of the queue runs", "jobs of the queue run"), number(info.Queued, "is", "are"))
 	}
 	if used >= slots {
 		return fmt.Sprintf("the workers of queue %s are at capacity: %d of %d jobs run, %s queued", info.Name, used, slots, number(info.Queued, "is", "are"))

@@ -186,6 +186,36 @@ func TestWhyOfOne(t *testing.T) {
 	}
 }
 
+// TestWhyWithoutConcurrency: a program that only claims, as the smallest of the API does, reports neither how many jobs it runs nor how many it may.
+func TestWhyWithoutConcurrency(t *testing.T) {
+	s := memory.New()
+	ids := make([]job.ID, 3)
+	for i := range ids {
+		j, err := job.New("k", json.RawMessage("null"))
+		if err == nil {
+			_, err = s.Insert(t.Context(), j)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[i] = j.ID
+	}
+	if _, err := job.NewClaimer(s).Fetch(t.Context(), job.Fetch{Worker: "w", Queues: []string{job.DefaultQueue}}); err != nil {
+		t.Fatal(err)
+	}
+	want := "the workers of queue default have not reported how many jobs they run at once: 1 job of the queue runs, 2 are queued"
+	if got, err := job.Why(t.Context(), s, ids[2]); err != nil || got != want {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	if _, err := s.Renew(t.Context(), job.Renewal{Worker: "v", Session: 2, Lease: time.Minute, Info: job.WorkerInfo{Queues: []string{job.DefaultQueue}, Concurrency: 4}}); err != nil {
+		t.Fatal(err)
+	}
+	want = "it is about to be claimed: 2 jobs are queued, and the workers of queue default have 4 slots free"
+	if got, err := job.Why(t.Context(), s, ids[2]); err != nil || got != want {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+}
+
 // TestWhyHowLong: a duration has no units that are zero or too small to matter.
 func TestWhyHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

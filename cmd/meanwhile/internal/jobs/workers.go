@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,9 +44,20 @@ func workerCells(w job.WorkerInfo, now time.Time) []string {
 		up = w.Seen
 	}
 	return []string{
-		w.Name, workerState(w, now), strings.Join(w.Queues, ","), fmt.Sprintf("%d/%d", w.Running, w.Concurrency),
+		w.Name, workerState(w, now), strings.Join(w.Queues, ","), runningCell(w),
 		fmt.Sprintf("%dMB", w.Memory>>20), probe.Span(up.Sub(w.Started)), ago(now.Sub(w.Seen)),
 	}
+}
+
+// runningCell returns how many jobs a worker runs and may run, as far as it has reported that.
+func runningCell(w job.WorkerInfo) string {
+	switch {
+	case w.Concurrency > 0:
+		return fmt.Sprintf("%d/%d", w.Running, w.Concurrency)
+	case w.Running > 0:
+		return strconv.Itoa(w.Running)
+	}
+	return "–"
 }
 
 // workerState returns whether a worker lives and claims jobs.

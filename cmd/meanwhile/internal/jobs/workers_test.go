@@ -33,12 +33,13 @@ func TestGoneWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkersTellTheirState lists three workers: one is quiet and one is stopping.
+// TestWorkersTellTheirState lists workers: one is quiet, one is stopping, and two have not reported how many jobs they run at once.
 func TestWorkersTellTheirState(t *testing.T) {
 	c := &Command{Target: Target{Store: filepath.Join(t.TempDir(), "jobs.db")}}
 	err := c.use(true, func(ctx context.Context, s job.Store) error {
 		for name, info := range map[string]job.WorkerInfo{
 			"a": {Queues: []string{"mail", "search"}, Concurrency: 100, Running: 7}, "b": {Quiet: true}, "c": {Quiet: true, Stopping: true},
+			"d": {Queues: []string{"mail"}}, "e": {Queues: []string{"mail"}, Running: 3},
 		} {
 			info.Started = time.Now()
 			if _, err := s.Renew(ctx, job.Renewal{Worker: name, Session: 1, Lease: time.Minute, Info: info}); err != nil {
@@ -55,7 +56,7 @@ func TestWorkersTellTheirState(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
-	for i, want := range []string{"WORKER STATE QUEUES RUNNING MEMORY UP SEEN", "a working mail,search 7/100", "b quiet", "c stopping"} {
+	for i, want := range []string{"WORKER STATE QUEUES RUNNING MEMORY UP SEEN", "a working mail,search 7/100", "b quiet", "c stopping", "d working mail – ", "e working mail 3 "} {
 		if got := strings.Join(strings.Fields(lines[i]), " "); !strings.HasPrefix(got, want) {
 			t.Errorf("line %d is %q, want %q", i, got, want)
 		}
