@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +27,8 @@ func mountAPI(mux *http.ServeMux, store job.Store) {
 	mux.Handle(api.Prefix+"/", api.New(api.Config{Store: store}))
 }
 
-// TestPythonWorker runs the worker of the guide, with a token of the role for it, until an operator has it stop.
+// TestPythonWorker runs the worker of the guide, with a token of the role for it, until an operator has it stop. The first request of each path gets no
+// answer, as when the server is restarted.
 func TestPythonWorker(t *testing.T) {
 	t.Parallel()
 	python := testenv.Program(t, "python3")
@@ -40,7 +42,14 @@ func TestPythonWorker(t *testing.T) {
 	store := memory.New()
 	mux := http.NewServeMux()
 	mountAPI(mux, store)
-	server := httptest.NewServer(guard.Wrap(mux))
+	var seen sync.Map // paths
+	guarded := guard.Wrap(mux)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, again := seen.LoadOrStore(r.URL.Path, true); !again && r.URL.Path != api.Prefix+"/worker/extend" {
+			panic(http.ErrAbortHandler)
+		}
+		guarded.ServeHTTP(w, r)
+	}))
 	defer server.Close()
 	blocks := readBlocks(t, "api.md")
 	i := slices.IndexFunc(blocks, func(b block) bool { return b.kind == "python" })
