@@ -48,6 +48,34 @@ func TestLimitsOfTheGuide(t *testing.T) {
 	}
 }
 
+// TestFirstLimitsOfTheGuide: a program sets limits where there are none, and leaves those of operators alone.
+func TestFirstLimitsOfTheGuide(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	start := func() error {
+		uses, err := store.Limits(ctx, "models", "")
+		if err != nil {
+			return err
+		}
+		if uses[0].Limits == (job.Limits{}) { // the queue has none
+			if err := store.SetLimits(ctx, "models", job.Limits{Running: 3}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, running := range []int{3, 7} {
+		if err := start(); err != nil {
+			t.Fatal(err)
+		}
+		if uses, err := store.Limits(ctx, "models", ""); err != nil || uses[0].Running != running {
+			t.Errorf("limits %+v, %v; want %d running", uses, err, running)
+		}
+		if err := store.SetLimits(ctx, "models", job.Limits{Running: 7}); err != nil { // as an operator
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestLimitsOfOneKeyOfTheGuide: they hold, and the guide has the sentence of the key that has them.
 func TestLimitsOfOneKeyOfTheGuide(t *testing.T) {
 	ctx, store := t.Context(), memory.New()
