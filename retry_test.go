@@ -236,6 +236,13 @@ func TestRetryAfter(t *testing.T) {
 			t.Errorf("MaxAfter %v: attempts at %v, want %v", most, a.at, want)
 		}
 	}
+	// MaxAfter is Max unless it is set, and Max 30 s.
+	for limit, want := range map[time.Duration]time.Duration{0: 30 * time.Second, 2 * time.Second: 2 * time.Second} {
+		a := try(t, retry.Policy{Attempts: 2, Max: limit}, func(context.Context, int) error { return err })
+		if want := []time.Duration{0, want}; !slices.Equal(a.at, want) {
+			t.Errorf("Max %v: attempts at %v, want %v", limit, a.at, want)
+		}
+	}
 	// The policy's own waits continue to grow during a delay of the error.
 	a := try(t, retry.Policy{Attempts: 4, Base: time.Second, Jitter: -1}, func(_ context.Context, n int) error {
 		if n == 1 {
