@@ -137,7 +137,7 @@ func (c *comparison) run(ctx context.Context) error {
 				return err
 			}
 			ended[i], took[i] = r, r.stats.figures().elapsed
-			if !c.command.Silent {
+			if !c.command.Silent && !c.command.NoProgress {
 				_, _ = fmt.Fprintf(c.streams.Err, "round %d of %d, %v at once: %s\n", round+1, c.command.Rounds, c.variants[i].limit, terminalTime(took[i]))
 			}
 		}

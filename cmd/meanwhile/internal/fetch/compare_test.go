@@ -88,6 +88,23 @@ func TestCompare(t *testing.T) {
 	})
 }
 
+// TestCompareWithoutProgress: --no-progress leaves out the time of each run, and --silent does, too.
+func TestCompareWithoutProgress(t *testing.T) {
+	for _, flag := range []string{"--no-progress", "--silent"} {
+		synctest.Test(t, func(t *testing.T) {
+			var at atomic.Int32
+			var out, notes bytes.Buffer
+			c := newTestComparison(t, urls(4), &out, &notes, busyWeb(&at), "--compare=1,4", "--from=-", flag)
+			if err := errors.Join(c.run(t.Context()), c.print()); err != nil {
+				t.Fatal(err)
+			}
+			if notes.Len() > 0 || out.Len() == 0 {
+				t.Errorf("%s: notes %q and results %q", flag, &notes, &out)
+			}
+		})
+	}
+}
+
 func TestCompareJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at atomic.Int32
