@@ -193,15 +193,18 @@ func confirm(ctx context.Context, s job.Store, streams probe.Streams, filter job
 		fmt.Fprintln(streams.Err, "No jobs match.")
 		return false, nil
 	}
-	return ask(ctx, streams, fmt.Sprintf("%s match", count), verb)
+	if n == 1 {
+		return ask(ctx, streams, count+" matches", verb, "it")
+	}
+	return ask(ctx, streams, count+" match", verb, "them")
 }
 
-// ask asks a yes or no question.
-func ask(ctx context.Context, streams probe.Streams, what, verb string) (bool, error) {
+// ask asks whether to do verb with what it is about, which object stands for: "it" or "them".
+func ask(ctx context.Context, streams probe.Streams, what, verb, object string) (bool, error) {
 	if !isTerminal(streams.In) || !isTerminal(streams.Err) {
-		return false, usage("%s: add --yes to %s them", what, verb)
+		return false, usage("%s: add --yes to %s %s", what, verb, object)
 	}
-	fmt.Fprintf(streams.Err, "%s. %s them? [y/N] ", strings.ToUpper(what[:1])+what[1:], strings.ToUpper(verb[:1])+verb[1:])
+	fmt.Fprintf(streams.Err, "%s. %s %s? [y/N] ", strings.ToUpper(what[:1])+what[1:], strings.ToUpper(verb[:1])+verb[1:], object)
 	for answer, err := range meanwhile.Lines(ctx, streams.In) {
 		if err != nil {
 			return false, fmt.Errorf("read the answer: %w", err)

@@ -3,6 +3,7 @@
 package jobs
 
 import (
+	"context"
 	"io"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,29 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
+
+// TestAskOfOne: a question about one job is in the singular.
+func TestAskOfOne(t *testing.T) {
+	for n, want := range map[int]string{1: "1 job matches: add --yes to delete it", 2: "2 jobs match: add --yes to delete them"} {
+		c := &Command{Target: Target{Store: filepath.Join(t.TempDir(), "jobs.db")}}
+		err := c.use(true, func(ctx context.Context, s job.Store) error {
+			for range n {
+				j, err := job.New("mail", []byte("1"))
+				if err != nil {
+					return err
+				}
+				if _, err := s.Insert(ctx, j); err != nil {
+					return err
+				}
+			}
+			_, err := confirm(ctx, s, probe.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, job.Filter{}, "delete")
+			return err
+		})
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
 
 // TestAsk deletes matching jobs after a question at a terminal.
 func TestAsk(t *testing.T) {

@@ -60,7 +60,7 @@ func (m *Migrate) migrate(ctx context.Context, c *Command, streams probe.Streams
 		return m.report(c, streams, "migrated")
 	}
 	if !m.Yes {
-		if ok, err := ask(ctx, streams, fmt.Sprintf("the tables of %s will be migrated to version %d", &c.Target, *m.To), "migrate"); err != nil || !ok {
+		if ok, err := ask(ctx, streams, fmt.Sprintf("the tables of %s will be migrated to version %d", &c.Target, *m.To), "migrate", "them"); err != nil || !ok {
 			return err
 		}
 	}

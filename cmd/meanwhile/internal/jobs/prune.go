@@ -35,7 +35,7 @@ func (p *Prune) Run(c *Command, streams probe.Streams) error {
 		if !p.Yes {
 			what := fmt.Sprintf("completed jobs older than %s, canceled ones older than %s and discarded ones older than %s will be deleted",
 				probe.Span(time.Duration(p.Completed)), probe.Span(time.Duration(p.Canceled)), probe.Span(time.Duration(p.Discarded)))
-			if ok, err := ask(ctx, streams, what, "delete"); err != nil || !ok {
+			if ok, err := ask(ctx, streams, what, "delete", "them"); err != nil || !ok {
 				return err
 			}
 		}

@@ -220,7 +220,11 @@ func (p *plan) close(ctx context.Context, sender *logs.Sender) error {
 	err := sender.Close(wait)
 	cancel()
 	if pending, ok := errors.AsType[*logs.PendingError](sender.Flush(wait)); ok && err == nil && pending.Spooled > 0 {
-		p.problems("%d records are in the spool; the next process with this spool sends them", pending.Spooled)
+		text := "%d records are in the spool; the next process with this spool sends them"
+		if pending.Spooled == 1 {
+			text = "%d record is in the spool; the next process with this spool sends it"
+		}
+		p.problems(text, pending.Spooled)
 	}
 	if dropped := sender.Stats().Dropped; dropped > 0 {
 		drops := fmt.Errorf("%d records were dropped", dropped)
