@@ -39,7 +39,7 @@ type Command struct {
 	RetryDelay     seconds `default:"1s" placeholder:"TIME" group:"Timeouts, size and retries" help:"Maximum of the first backoff, which is random; it doubles each time (default ${default})."`
 	RetryMaxTime   seconds `placeholder:"TIME" group:"Timeouts, size and retries" help:"Timeout of all attempts of a URL and the waits between (default 5 minutes more than the attempts may take); a later Retry-After ends the retries."`
 
-	JSON       bool `name:"json" group:"Output" help:"Print one JSON object per line: url, status, bytes, timings, attempts, and where they apply final_url, location, file, error, not_done. Timings are in milliseconds: dns, connect, tls, wait (to the first byte) and transfer of the last attempt, and total of all attempts. After an interrupt the last object has the place in the input where it stopped: not_started_from, line."`
+	JSON       bool `name:"json" group:"Output" help:"Print one JSON object per line: url, its place in the input (from, line), status, bytes, timings, attempts, and where they apply final_url, location, file, error, not_done. Timings are in milliseconds: dns, connect, tls, wait (to the first byte) and transfer of the last attempt, and total of all attempts. After an interrupt the last object has the place in the input where it stopped: not_started_from, line."`
 	Out        path `placeholder:"DIR" group:"Output" help:"Save the bodies to files in this folder, named after the URLs."`
 	Overwrite  bool `group:"Output" help:"Replace files that exist; without it their URLs fail."`
 	Silent     bool `short:"s" group:"Output" help:"Show neither progress nor summary."`

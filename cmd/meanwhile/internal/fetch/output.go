@@ -23,6 +23,8 @@ func (m milliseconds) MarshalJSON() ([]byte, error) {
 // A jsonLine is the JSON of a transfer. The order of its fields is part of the documented format.
 type jsonLine struct {
 	URL      string      `json:"url"`
+	From     string      `json:"from"` // fromArguments, fromStandard, or the name of a file
+	Line     int         `json:"line"`
 	Status   int         `json:"status"` // 0 if there was no response
 	Bytes    int64       `json:"bytes"`
 	Timings  jsonTimings `json:"timings"`
@@ -46,7 +48,7 @@ type jsonTimings struct {
 // formatJSON formats a transfer as a line of JSON.
 func formatJSON(t *transfer) []byte {
 	line := jsonLine{
-		URL: t.url.Redacted(), Status: t.status, Bytes: t.bytes, Attempts: t.attempts,
+		URL: t.url.Redacted(), From: t.at.source, Line: t.at.line, Status: t.status, Bytes: t.bytes, Attempts: t.attempts,
 		Location: t.location, File: t.file, NotDone: !t.ended,
 		Timings: jsonTimings{
 			DNS: milliseconds(t.spent[lookup]), Connect: milliseconds(t.spent[connect]), TLS: milliseconds(t.spent[handshake]),
