@@ -47,7 +47,7 @@ func TestSchemes(t *testing.T) {
 		"host=ADDRESS password=s3cret":                 `its scheme is "postgres"`,
 		"ADDRESS":                                      "it has no scheme",
 		"redis-sentinel://:s3cret@ADDRESS?master=m":    `its scheme is "redis-sentinel"`,
-		"rediss+unix://:s3cret@/tmp/s3cret?durable=no": `its scheme is "rediss+unix"`,
+		"rediss+unix://:s3cret@/run/s3cret?durable=no": `its scheme is "rediss+unix"`,
 	} {
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		url = strings.NewReplacer("ADDRESS", l.Addr().String(), "PORT", port).Replace(url)
