@@ -542,15 +542,18 @@ func (o *overtaken) Settle(ctx context.Context, session job.Session, outcomes ..
 	if o.calls++; o.calls > 1 {
 		return o.Store.Settle(ctx, session, outcomes...)
 	}
-	if err := o.Store.Leave(ctx, outcomes[0].Job.Worker, session); err != nil {
-		return nil, err
-	}
 	other := job.NewSession()
-	got, err := o.Store.Claim(ctx, job.Claim{
-		Worker: "other", Session: other, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute, Expired: true,
-	})
-	if err != nil || len(got.Jobs) != 1 {
-		return nil, fmt.Errorf("the other worker claimed %d jobs: %w", len(got.Jobs), err)
+	var got job.Claimed
+	for len(got.Jobs) == 0 { // the worker may renew its lease in between
+		err := o.Store.Leave(ctx, outcomes[0].Job.Worker, session)
+		if err == nil {
+			got, err = o.Store.Claim(ctx, job.Claim{
+				Worker: "other", Session: other, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute, Expired: true,
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	got.Jobs[0].State = job.Completed
 	if _, err := o.Store.Settle(ctx, other, job.Outcomes(got.Jobs...)...); err != nil {
