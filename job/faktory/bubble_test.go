@@ -835,6 +835,36 @@ func TestGuessesAreLimited(t *testing.T) {
 	})
 }
 
+// TestFewAnswersAreDelayed: wrong passwords keep at most 256 connections open, also from an address that has given the right one. More are answered
+// immediately.
+func TestFewAnswersAreDelayed(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{Password: "correct horse"})
+		p := n.open()
+		p.want(`HELLO {"v":2,"pwdhash":"`+hash(t, p.hi, "correct horse")+`"}`, "+OK")
+		var group sync.WaitGroup
+		var answered atomic.Int64
+		for range 300 {
+			p := n.open()
+			group.Go(func() {
+				p.want(`HELLO {"v":2,"pwdhash":"`+hash(t, p.hi, "wrong horse")+`"}`, "-ERR Invalid password")
+				answered.Add(1)
+			})
+		}
+		synctest.Wait()
+		if got := answered.Load(); got != 300-256 {
+			t.Errorf("%d of 300 wrong passwords were answered immediately, want 44", got)
+		}
+		group.Wait()
+		p = n.open()
+		begun := time.Now()
+		p.want(`HELLO {"v":2,"pwdhash":"`+hash(t, p.hi, "wrong horse")+`"}`, "-ERR Invalid password")
+		if time.Since(begun) == 0 {
+			t.Error("once all are answered, a wrong password is answered immediately")
+		}
+	})
+}
+
 // TestQueuesOfAClientAreListedAtOnce: an operator sees which queues a client fetches from, and how many connections it has, before its first BEAT.
 func TestQueuesOfAClientAreListedAtOnce(t *testing.T) {
 	inBubble(t, func(b *bubble) {

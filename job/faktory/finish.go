@@ -100,7 +100,7 @@ func splitError(text string) (kind, message string) {
 }
 
 // finish ends the attempt of a job that the client runs, and reports whether it is known. end returns what a handler would. What is known here may be
-// an earlier attempt, which was ended at another server: then it goes on to another job with this jid, and at last to what the store says.
+// an earlier attempt, which was ended at another server: then it goes on to another job with this jid, and at last to the running attempt in the store.
 func (c *conn) finish(ctx context.Context, jid string, end func(*job.Job) error, stack string) (found bool, err error) {
 	cs := &c.server.clients
 	for r := cs.remove(c.client, jid); r != nil; r = cs.remove(c.client, jid) {

@@ -15,9 +15,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// TestAddressMoves makes an address lead to another server, and the first server its replica: the call that detects this fails, and
-// the next one uses the new server.
-func TestAddressMoves(t *testing.T) {
+// withMovingAddress calls fn with an address that leads to the first of two servers, and to the second after move.
+func withMovingAddress(t *testing.T, fn func(ctx context.Context, address string, first, second *server, move func()) error) {
+	t.Helper()
 	first, second := ownServer(t), ownServer(t)
 	var upstream atomic.Pointer[server]
 	upstream.Store(first)
@@ -27,11 +27,22 @@ func TestAddressMoves(t *testing.T) {
 	}
 	err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error { return forward(ctx, l, &upstream) }, meanwhile.InBackground())
-		s := open(t, "redis://"+l.Addr().String())
+		return fn(ctx, l.Addr().String(), first, second, func() { upstream.Store(second) })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAddressMoves makes an address lead to another server, and the first server its replica: the call that detects this fails, and
+// the next one uses the new server.
+func TestAddressMoves(t *testing.T) {
+	withMovingAddress(t, func(ctx context.Context, address string, first, second *server, move func()) error {
+		s := open(t, "redis://"+address)
 		if _, err := s.Insert(ctx, newJob(t, "before")); err != nil {
 			return err
 		}
-		upstream.Store(second)
+		move()
 		first.do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(second.port))
 		if _, err := s.Insert(ctx, newJob(t, "lost")); err == nil || !strings.Contains(err.Error(), "takes no writes, as a replica does; the next call connects anew") {
 			t.Errorf("insert into a replica: %v", err)
@@ -45,23 +56,12 @@ func TestAddressMoves(t *testing.T) {
 		}
 		return s.Close()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestWaitAfterTheAddressMoves: Wait listens at the server that calls use after the address has moved to it, and no connection is left at the old one.
 func TestWaitAfterTheAddressMoves(t *testing.T) {
-	first, second := ownServer(t), ownServer(t)
-	var upstream atomic.Pointer[server]
-	upstream.Store(first)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
-		meanwhile.Go(ctx, func(ctx context.Context) error { return forward(ctx, l, &upstream) }, meanwhile.InBackground())
-		s, other := open(t, "redis://"+l.Addr().String()), open(t, "redis://"+second.address())
+	withMovingAddress(t, func(ctx context.Context, address string, first, second *server, move func()) error {
+		s, other := open(t, "redis://"+address), open(t, "redis://"+second.address())
 		wait := func(d time.Duration) error {
 			ctx, cancel := context.WithTimeout(ctx, d)
 			defer cancel()
@@ -70,7 +70,7 @@ func TestWaitAfterTheAddressMoves(t *testing.T) {
 		}
 		for wait(100*time.Millisecond) == nil { // until it listens
 		}
-		upstream.Store(second)
+		move()
 		first.do(t, "REPLICAOF", "127.0.0.1", "1") // it receives no messages of the second
 		waiting := meanwhile.Go(ctx, func(context.Context) error {
 			for wait(10*time.Second) == nil { // until it has no news: it is woken by the move
@@ -97,9 +97,6 @@ func TestWaitAfterTheAddressMoves(t *testing.T) {
 		eventually(t, func() bool { return strings.Count(first.do(t, "CLIENT", "LIST"), "addr=") <= 2 }) // "laddr=" of this one counts, too
 		return s.Close()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // forward forwards each connection to the server that is the upstream when the connection starts.

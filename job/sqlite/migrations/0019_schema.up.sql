@@ -1,4 +1,4 @@
--- The schema of the first release. Earlier development versions had migrations 1 to 19 in its place; this is what they led to.
+-- The schema of the first release. Development versions before it had 19 migrations, which led to the same.
 --
 -- Times are microseconds since 1970 UTC. States: 0 queued, 1 running, 2 completed, 3 canceled, 4 discarded.
 

@@ -18,7 +18,7 @@ import (
 // webhooks calls the webhooks of alerts. Each call is a job of kind http.request.
 type webhooks struct {
 	jobs     job.Store          // store whose workers make the calls; nil: the log server makes them itself
-	own      job.Store          // calls that the log server makes itself; nil until there is one
+	local    job.Store          // calls that the log server makes itself; nil until there is one
 	requests httprequest.Config // configuration of calls by the log server
 	grace    time.Duration
 	logger   *slog.Logger
@@ -116,7 +116,7 @@ func (w *webhooks) run(ctx context.Context) error {
 		case c := <-w.calls:
 			if jobs == nil {
 				jobs = memory.New()
-				w.own = jobs
+				w.local = jobs
 				meanwhile.Go(ctx, w.worker(jobs).Run, meanwhile.InBackground(), meanwhile.Name("worker"))
 			}
 			if err := w.enqueue(ctx, jobs, c); err != nil && ctx.Err() != nil {
@@ -151,16 +151,16 @@ func (w *webhooks) finish(ctx context.Context) {
 
 // unfinished logs the calls that the log server would still have made.
 func (w *webhooks) unfinished(ctx context.Context) error {
-	if w.own == nil {
+	if w.local == nil {
 		return nil
 	}
-	for j, err := range job.List(ctx, w.own, job.Filter{States: []job.State{job.Queued, job.Running}}) {
+	for j, err := range job.List(ctx, w.local, job.Filter{States: []job.State{job.Queued, job.Running}}) {
 		if err != nil {
 			return err
 		}
 		w.logger.Error("logs: the webhook of an alert is not called: the log server has ended before it was accepted", "alert", j.Meta["webhook.alert"], "attempts", j.Attempt)
 	}
-	w.own = nil
+	w.local = nil
 	return nil
 }
 

@@ -1,4 +1,4 @@
--- The schema of the first release. Earlier development versions had migrations 1 to 31 in its place; this is what they led to.
+-- The schema of the first release. Development versions before it had 31 migrations in its place.
 --
 -- A job is a row of one of three tables, whose first sixteen columns are the same: queued until it is claimed, running until it is settled, finished
 -- until it is pruned. The first two stay small and churn, so vacuum visits them often. Options is what was set for one job when it was enqueued, as
@@ -1161,10 +1161,10 @@ begin
 end $$;
 
 -- Returns the IDs of the newest finished jobs, at most $6 of each of the lists of queue $1[i], kind $2[i] and state $3[i], from $4 and below $5. $7 is
--- their worker, $8 the time before which they finished, $9 patterns of the args, $10 one of the detail, and $11 texts that the options have; null is no
--- condition. Whatever the statistics say of a rare kind, a list is a range of its index, read backwards. The primary key has the same order; with these
--- costs only comparisons count, of which the index needs one fewer for each row, since it knows the state. What is not in the index is read by the
--- primary key, and only if it is asked for.
+-- their worker, $8 the time before which they finished, $9 patterns of the args, $10 one of the detail, and $11 texts that the options have after a
+-- brace or a comma; null is no condition. Whatever the statistics say of a rare kind, a list is a range of its index, read backwards. The primary key
+-- has the same order; with these costs only comparisons count, of which the index needs one fewer for each row, since it knows the state. What is not
+-- in the index is read by the primary key, and only if it is asked for.
 create function meanwhile.list_finished(text[], text[], text[], uuid, uuid, int, text, timestamptz, text[], text, text[]) returns setof uuid
 language plpgsql stable set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off set random_page_cost = 0 set seq_page_cost = 0
@@ -1180,7 +1180,7 @@ begin
                 select from meanwhile.finished w where w.id = l.id and ($7 is null or w.worker = $7)
                     and ($8 is null or w.finished < $8) and ($9 is null or strpos(w.args, '\') > 0 or w.args like all ($9))
                     and ($10 is null or lower(w.detail) like $10)
-                    and ($11 is null or not exists (select from unnest($11) m where coalesce(strpos(w.options, m), 0) = 0))
+                    and ($11 is null or not exists (select from unnest($11) m where coalesce(strpos(w.options, '{' || m) + strpos(w.options, ',' || m), 0) = 0))
             ))
         order by id desc
         limit $6
@@ -1196,7 +1196,7 @@ begin
                 select from meanwhile.finished w where w.id = l.id and ($7 is null or w.worker = $7)
                     and ($8 is null or w.finished < $8) and ($9 is null or strpos(w.args, '\') > 0 or w.args like all ($9))
                     and ($10 is null or lower(w.detail) like $10)
-                    and ($11 is null or not exists (select from unnest($11) m where coalesce(strpos(w.options, m), 0) = 0))
+                    and ($11 is null or not exists (select from unnest($11) m where coalesce(strpos(w.options, '{' || m) + strpos(w.options, ',' || m), 0) = 0))
             ))
         order by id desc
         limit $6

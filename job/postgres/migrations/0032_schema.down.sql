@@ -6,5 +6,3 @@ drop function meanwhile.refuse_stored, meanwhile.insert_alike, meanwhile.insert_
     meanwhile.lane_plain, meanwhile.lanes_changed, meanwhile.lanes_begin, meanwhile.claim_keyless, meanwhile.lanes_load, meanwhile.lanes_heads,
     meanwhile.lanes_more, meanwhile.lanes_first, meanwhile.lanes_due, meanwhile.lanes_kept, meanwhile.lanes_cost, meanwhile.lanes_give,
     meanwhile.lanes_hold, meanwhile.lanes_keys, meanwhile.settle_strict, meanwhile.settle_alike, meanwhile.settle_keyed, meanwhile.list_finished;
--- Development versions had these, too.
-drop function if exists meanwhile.claim, meanwhile.lanes_take;
